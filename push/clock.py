@@ -1,0 +1,43 @@
+"""Time: the only module that reads a clock.
+
+Instants are aware UTC datetimes in code, integer milliseconds since 1970 in the ledger, ISO 8601 with `Z` in JSON.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def now() -> datetime:
+    """The current instant, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def now_ms() -> int:
+    """The current instant in milliseconds since 1970-01-01T00:00:00Z."""
+    return to_ms(now())
+
+
+def to_ms(instant: datetime) -> int:
+    """An aware datetime as milliseconds since 1970, rounded down."""
+    return (instant - _EPOCH) // timedelta(milliseconds=1)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """Milliseconds since 1970 as an aware UTC datetime."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def iso(milliseconds: int | None) -> str | None:
+    """Milliseconds since 1970 as ISO 8601 in UTC with `Z`; None stays None."""
+    if milliseconds is None:
+        return None
+    return from_ms(milliseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never jumps; only differences mean something."""
+    return time.monotonic()

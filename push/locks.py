@@ -1,0 +1,128 @@
+"""Locks between processes: `flock` on files that are never unlinked.
+
+A lock belongs to the open file description: a child that inherits the descriptor holds it too, and the kernel frees
+it at the last close. It is therefore closed and never unlocked: LOCK_UN would free the child's reference as well.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from push import clock
+from push.errors import TemporaryError
+from push.paths import make_private, open_private
+
+_PROBE_SECONDS = 0.3  # somebody's look at a lock holds it for microseconds; do not mistake that for an owner
+
+
+class FileLock:
+    """An exclusive lock held on a file until `close`."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self.fd = fd
+
+    @classmethod
+    def take(cls, path: Path, *, wait_seconds: float = 0.0) -> FileLock | None:
+        """The lock, or None while somebody else holds it after `wait_seconds`."""
+        make_private(path.parent)
+        fd = open_private(path, os.O_RDWR | os.O_CREAT)
+        deadline = clock.monotonic() + wait_seconds
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as exc:
+                if exc.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                    os.close(fd)
+                    raise
+                if clock.monotonic() >= deadline:
+                    os.close(fd)
+                    return None
+                time.sleep(0.01)
+            else:
+                return cls(path, fd)
+
+    @classmethod
+    def take_role(cls, path: Path) -> FileLock | None:
+        """As `take`, but patient enough not to be refused by a passing `is_held`."""
+        return cls.take(path, wait_seconds=_PROBE_SECONDS)
+
+    def write(self, text: str) -> None:
+        """Replace the file's content (for whoever asks who holds it)."""
+        data = text.encode()
+        os.pwrite(self.fd, data, 0)
+        os.ftruncate(self.fd, len(data))
+
+    def close(self) -> None:
+        """Drop our reference; a child that inherited the descriptor keeps the lock."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> FileLock:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody holds the lock of a role file now. Not for conversation locks: a look disturbs their takers."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+class WriterLock:
+    """Fair queueing of writers over threads and processes (DESIGN.md 2.7); correctness rests on BEGIN IMMEDIATE.
+
+    A process lock, then a blocking `flock`, whose waiters the kernel queues. The flock itself has no timeout: behind
+    a holder that was stopped (SIGSTOP) one thread waits until it goes on or dies, and the others get an error.
+    """
+
+    def __init__(self, path: Path, *, timeout_seconds: float = 30.0) -> None:
+        make_private(path.parent)
+        self._fd = open_private(path, os.O_RDWR | os.O_CREAT)
+        self._thread_lock = threading.Lock()
+        self._timeout = timeout_seconds
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock. Raises TemporaryError when this process's other threads do not free it in time."""
+        if not self._thread_lock.acquire(timeout=self._timeout):
+            raise TemporaryError(
+                f"the ledger's writer lock was not free within {self._timeout:.0f} s",
+                why="a process of Push is stuck in a write, or was stopped with SIGSTOP",
+                hint="push status",
+                code="writer_lock",
+            )
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)  # this descriptor is never inherited, so nobody shares it
+        finally:
+            self._thread_lock.release()
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        os.close(self._fd)

@@ -1,0 +1,1 @@
+"""Frozen values, enums and transition tables. Imports nothing but the ground."""

@@ -1,0 +1,224 @@
+"""The values that features hand to each other. Frozen; no rows, no behaviour beyond what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message that a channel read and the allowlist let through, before it is committed.
+
+    `conversation` is channel-qualified (`local:ann`); `event_id` is unique within the channel; `target` is where the
+    answer goes, opaque to all but the provider; `received_ms` is when the channel saw it.
+    """
+
+    channel: str
+    conversation: str
+    target: str
+    event_id: str
+    sender: str
+    text: str
+    received_ms: int
+    kind: str = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The message is committed as turn `turn_id`."""
+
+    turn_id: int
+    conversation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The channel's event was committed before, as turn `turn_id`."""
+
+    turn_id: int
+    conversation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One row of work: a message, and how far it got. Instants are milliseconds since 1970.
+
+    `attempt` counts started runs; `interruptions` counts those that a crash ended; `not_before` postpones.
+    """
+
+    id: int
+    conversation_id: int
+    conversation: str
+    channel: str
+    target: str
+    sender: str
+    kind: str
+    text: str
+    state: str
+    attempt: int
+    interruptions: int
+    delays: int
+    not_before: int | None
+    received_at: int
+    session_id: str | None
+    agent: str | None
+    epoch: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one run cost. Tokens are counts; `cost_usd` is None where the CLI does not say.
+
+    With `cumulative`, the numbers are totals of the session so far, as claude (cost) and codex (tokens) report them.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    cumulative: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run of an agent CLI.
+
+    `session_id` is the session to resume, or, when `is_new`, the id that the adapter chose for it (None where the CLI
+    chooses). `prompt` is exactly what the person said (with a note or history before it where the gateway adds one);
+    the adapter makes it inert. `instructions_file` holds `instructions`. `interrupted` says that an earlier run of
+    this very message was killed.
+    """
+
+    session_id: str | None
+    is_new: bool
+    work_dir: Path
+    instructions: str
+    instructions_file: Path
+    prompt: str
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """What a run produced: a non-empty reply, and the session that it belongs to (None: the agent has none)."""
+
+    reply: str
+    session_id: str | None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """How a run ended, as the runner wrote it (`result.json`), with the files that hold what it printed.
+
+    `ending` is one of: exited, timed_out, cancelled, terminated, output_limit, not_started. `code` is the exit code
+    (negative: the signal). `errno` says why it could not be started. `left` counts processes left behind.
+    """
+
+    ending: str
+    code: int | None
+    errno: int | None
+    stdout: Path
+    stderr: Path
+    truncated: bool = False
+    left: int = 0
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The agent answered."""
+
+    output: RunOutput
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMissing:
+    """The CLI does not know the session any more, and ran nothing: retry once with a fresh one."""
+
+    reason: str  # "missing", "context_full", "in_use"
+
+
+@dataclass(frozen=True, slots=True)
+class ComeBackLater:
+    """The CLI ran nothing and asks to be tried again."""
+
+    reason: str
+    after_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFailed:
+    """The run failed. `code` chooses the fixed sentence for the person; `detail` is for the ledger's eyes only.
+
+    Codes: timed_out, cancelled, terminated, output_limit, not_found, not_executable, not_started, not_logged_in,
+    rate_limited, unavailable, refused, empty_reply, bad_output, prompt_too_long, agent_error.
+    `session_id` is the session in which it happened, where it can be resumed.
+    """
+
+    code: str
+    detail: str
+    session_id: str | None = None
+    usage: Usage | None = None
+
+
+AgentOutcome = Answered | SessionMissing | ComeBackLater | AgentFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation's backend session as state.json holds it."""
+
+    uuid: str | None
+    started: bool
+    backend: str
+    epoch: int
+    work_dir: str
+    instructions_sha256: str
+    used_on: str  # date, UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """A reply on its way out. `parts` are (sequence, text, delivered) in order."""
+
+    id: int
+    conversation_id: int
+    turn_id: int | None
+    target: str
+    state: str
+    attempt: int
+    repeat: bool
+    parts: tuple[tuple[int, str, bool], ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The service took the part; `receipt` is its name for it."""
+
+    receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """Proven not executed; try again, at the earliest after `retry_after` seconds."""
+
+    reason: str
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The service said no; trying again changes nothing."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """May have been executed, or not."""
+
+    reason: str
+
+
+SendOutcome = Delivered | NotSent | Refused | Unknown

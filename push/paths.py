@@ -1,0 +1,82 @@
+"""Where things live under `PUSH_HOME`, with their permissions (folders 0700, files 0600).
+
+Owns names and modes; does not own what is in the files.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from push import environ
+from push.errors import TemporaryError
+
+DIR_MODE = 0o700
+FILE_MODE = 0o600
+
+
+def default_home() -> Path:
+    """`$PUSH_HOME`, else `~/.push`; absolute, not resolved."""
+    return Path(environ.get("PUSH_HOME") or "~/.push").expanduser().absolute()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one gateway. The configuration may move single files of it (`push.config`)."""
+
+    root: Path
+    push_db: Path
+    queue_db: Path
+    state: Path
+    audit: Path
+    spool: Path
+    run: Path
+    drafts: Path
+    media: Path
+    vault: Path
+    logs: Path
+
+    @classmethod
+    def at(cls, root: Path) -> Home:
+        """The default layout below `root`."""
+        return cls(
+            root=root,
+            push_db=root / "push.db",
+            queue_db=root / "queue.db",
+            state=root / "state.json",
+            audit=root / "audit.jsonl",
+            spool=root / "spool",
+            run=root / "run",
+            drafts=root / "drafts",
+            media=root / "media",
+            vault=root / "vault",
+            logs=root / "logs",
+        )
+
+    def make(self) -> None:
+        """Create the folders that a running gateway needs. Raises TemporaryError where it cannot."""
+        for folder in (self.root, self.spool, self.run, self.logs):
+            make_private(folder)
+        for file in (self.push_db, self.queue_db, self.state, self.audit):
+            make_private(file.parent)
+
+
+def make_private(folder: Path) -> None:
+    """Create `folder` with mode 0700 (parents too); an existing one is left as it is."""
+    try:
+        missing = [p for p in (folder, *folder.parents) if not p.exists()]
+        for path in reversed(missing):
+            path.mkdir(mode=DIR_MODE, exist_ok=True)
+    except OSError as exc:
+        raise TemporaryError(
+            f"cannot create {folder}: {exc.strerror}",
+            why="Push keeps its state there.",
+            hint="make the folder writable, or set PUSH_HOME to another one",
+            code="home_not_writable",
+        ) from exc
+
+
+def open_private(path: Path, flags: int) -> int:
+    """`os.open` for one of our files: close-on-exec, mode 0600 where it is created. Returns the descriptor."""
+    return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)

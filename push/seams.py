@@ -1,0 +1,75 @@
+"""Named seams: the points at which a test kills, pauses or breaks a real process.
+
+`PUSH_SEAMS` holds `name=action` pairs separated by `;`. Actions: `kill` (SIGKILL to this process), `kill@N` (at the
+N-th passage), `raise:ENOSPC` (an OSError of that name), `sleep:SECONDS`, `pause:FILE` (touches FILE.reached, then
+waits until FILE exists). Without the variable a seam costs one look at a dict. `push.agents.runner`, which imports
+nothing of push, reads the same variable.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from pathlib import Path
+
+from push import environ
+
+#: Every seam of the gateway's processes. A test asserts that each is exercised.
+SEAMS = frozenset(
+    {
+        "intake.before_commit",
+        "intake.committed",
+        "turn.spooled",
+        "turn.running_committed",
+        "turn.runner_started",
+        "turn.runner_ended",
+        "turn.session_saved",
+        "turn.before_answer_commit",
+        "turn.answer_committed",
+        "turn.interrupted_committed",
+        "delivery.sending_committed",
+        "delivery.part_sent",
+        "delivery.delivered_committed",
+        "state.before_replace",
+        "state.replaced",
+    }
+)
+
+_passages: dict[str, int] = {}
+
+
+def _parse(text: str) -> dict[str, str]:
+    return dict(item.split("=", 1) for item in text.split(";") if "=" in item)
+
+
+_armed = _parse(environ.get("PUSH_SEAMS") or "")
+
+
+def seam(name: str) -> None:
+    """Do here what the test asked for at seam `name`; nothing otherwise."""
+    action = _armed.get(name)
+    if action is not None:
+        _act(name, action)
+
+
+def _act(name: str, action: str) -> None:
+    verb, _, argument = action.partition(":")
+    verb, _, nth = verb.partition("@")
+    _passages[name] = _passages.get(name, 0) + 1
+    if nth and _passages[name] != int(nth):
+        return
+    if verb == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif verb == "raise":
+        number = getattr(errno, argument)
+        raise OSError(number, os.strerror(number))
+    elif verb == "sleep":
+        time.sleep(float(argument))
+    elif verb == "pause":
+        Path(f"{argument}.reached").touch()
+        while not Path(argument).exists():
+            time.sleep(0.01)
+    else:
+        raise ValueError(f"PUSH_SEAMS: unknown action {action!r}")
