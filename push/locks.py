@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from push import clock
 from push.errors import TemporaryError
@@ -69,7 +70,7 @@ class FileLock:
             os.close(self.fd)
             self.fd = -1
 
-    def __enter__(self) -> FileLock:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:

@@ -1,0 +1,76 @@
+# make run    a first message: sets up .venv when needed, then opens the terminal chat
+# make test   everything that the tests need, then the tests
+# make lint   style, types, layers, sizes
+# make bench  the rows of DESIGN.md 12 with their floors
+# make lock   pin the requirements anew (maintainers)
+#
+# Standard output belongs to the program: what make and pip have to say goes to standard error. Works with GNU make 3.81.
+
+.SILENT:
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench lock clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --quiet --no-input --disable-pip-version-check install
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+# Anything newer than 3.11 that this machine has; PYTHON=... chooses one.
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+
+help:
+	sed -n 's/^# make /make /p' Makefile
+
+run: $(RUNTIME)
+	exec $(PY) -m push chat
+
+test: $(DEV)
+	$(PY) -m pytest -n auto $(ARGS)
+
+bench: $(DEV)
+	exec $(PY) -m benchmarks $(ARGS)
+
+lint: $(DEV)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(PY) -m pytest -q -p no:cacheprovider tests/architecture/test_sizes.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# --- set-up -------------------------------------------------------------------------------------------------------
+
+$(PY):
+	test -n "$(PYTHON)" || { echo "Push needs Python 3.11 or newer; none of python3, python3.13, python3.12, python3.11 is." >&2; \
+		echo "Install it, or name it: make run PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) comes without venv." >&2; \
+		echo "Install it (on Debian and Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
+	echo "Setting up $(VENV) (once) ..." >&2
+	$(PYTHON) -m venv $(VENV) </dev/null >&2
+
+# cysqlite is a wheel with a SQLite of its own; where none fits, the standard library's serves (docs/adr/0009).
+$(RUNTIME): requirements.txt requirements-sqlite.txt pyproject.toml | $(PY)
+	echo "Installing what Push needs ..." >&2
+	$(PIP) --require-hashes -r requirements.txt </dev/null >&2
+	$(PIP) --require-hashes --only-binary :all: -r requirements-sqlite.txt </dev/null >&2 \
+		|| echo "cysqlite does not install here; the SQLite of Python is used ('push doctor' tells about it)." >&2
+	$(PIP) --no-deps --no-build-isolation --editable . </dev/null >&2
+	touch $@
+
+$(DEV): requirements-dev.txt $(RUNTIME)
+	echo "Installing what the tests need ..." >&2
+	$(PIP) --require-hashes -r requirements-dev.txt </dev/null >&2
+	touch $@
+
+# --- pins ---------------------------------------------------------------------------------------------------------
+
+# All hashes of each release, so that one file serves every platform; nothing about where they were found.
+COMPILE := $(VENV)/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --annotation-style=line
+
+lock: $(DEV)
+	$(COMPILE) --only-build-deps --build-deps-for=editable --output-file=requirements-build.txt pyproject.toml
