@@ -41,6 +41,22 @@ class Duplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """How a turn is run: decided before the run starts and stored with it, so that any process can harvest it.
+
+    `epoch` is the conversation's epoch in state.json at that time; `rehydrated` counts the earlier messages given.
+    """
+
+    agent: str
+    session_id: str | None
+    is_new: bool
+    epoch: int
+    work_dir: str
+    instructions_sha256: str
+    rehydrated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One row of work: a message, and how far it got. Instants are milliseconds since 1970.
 
@@ -61,9 +77,7 @@ class Turn:
     delays: int
     not_before: int | None
     received_at: int
-    session_id: str | None
-    agent: str | None
-    epoch: int | None
+    plan: Plan | None
 
 
 @dataclass(frozen=True, slots=True)

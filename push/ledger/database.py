@@ -1,0 +1,137 @@
+"""The connection to push.db: WAL, `synchronous=FULL`, every write `BEGIN IMMEDIATE` behind the writer lock.
+
+Owns opening, migrating, reading and writing; does not own what any table means.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import peewee
+
+from push.errors import DependencyError, PushError, TemporaryError
+from push.ledger import engine
+from push.ledger.schema import MIGRATIONS, VERSION
+from push.locks import WriterLock
+from push.paths import open_private
+
+_BUSY_SECONDS = 10.0
+_PRAGMAS = {
+    "journal_mode": "wal",
+    "synchronous": 2,
+    "foreign_keys": 1,
+    "cache_size": -2000,
+    "journal_size_limit": 64 * 1024 * 1024,
+    "fullfsync": 1,  # macOS: fsync alone does not flush the drive; elsewhere a no-op
+}
+
+Row = tuple[Any, ...]
+
+
+class Database:
+    """push.db. One connection per thread, kept open; safe to use from every thread of a process, never over a fork."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._peewee = engine.peewee_database(path, _PRAGMAS, _BUSY_SECONDS)
+        self._writer = WriterLock(path.with_name(path.name + ".writer"))
+
+    @classmethod
+    def open(cls, path: Path) -> Database:
+        """Open and migrate, creating the file (0600) where there is none.
+
+        Raises DependencyError when the schema is newer than this version knows, TemporaryError when the file cannot
+        be opened, is locked for long or is not a database.
+        """
+        try:
+            os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+            database = cls(path)
+            database._migrate()
+        except (peewee.DatabaseError, OSError) as exc:
+            raise unavailable(path, exc) from exc
+        return database
+
+    @classmethod
+    def open_existing(cls, path: Path) -> Database | None:
+        """As `open`, but None where there is no file yet: for commands that only look."""
+        return cls.open(path) if path.exists() else None
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one reading statement outside a transaction of ours and return all its rows."""
+        return list(self._peewee.execute_sql(sql, tuple(parameters)).fetchall())
+
+    def one(self, sql: str, parameters: Sequence[object] = ()) -> Row | None:
+        """The first row, or None."""
+        row: Row | None = self._peewee.execute_sql(sql, tuple(parameters)).fetchone()
+        return row
+
+    def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
+        """Run one writing statement inside `write`; returns how many rows it changed."""
+        return int(self._peewee.execute_sql(sql, tuple(parameters)).rowcount)
+
+    def insert(self, sql: str, parameters: Sequence[object] = ()) -> int:
+        """Run one INSERT inside `write`; returns the row's id."""
+        return int(self._peewee.execute_sql(sql, tuple(parameters)).lastrowid)
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """One durable transaction. Build everything before entering: others wait. Not to be nested."""
+        with self._writer.held(), self._peewee.atomic("IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One consistent, short read: every statement inside sees the same rows."""
+        with self._peewee.atomic("DEFERRED"):
+            yield
+
+    def close_thread(self) -> None:
+        """Close the calling thread's connection."""
+        if not self._peewee.is_closed():
+            self._peewee.close()
+
+    def close(self) -> None:
+        """Close the calling thread's connection and the writer lock."""
+        self.close_thread()
+        self._writer.close()
+
+    def _migrate(self) -> None:
+        version = self._version()
+        if version > VERSION:
+            raise DependencyError(
+                f"{self.path} has schema {version}; this version of Push knows {VERSION}",
+                why="a newer Push has written it",
+                hint="upgrade Push, or point PUSH_HOME to another folder",
+                code="schema_newer",
+            )
+        if version == VERSION:
+            return
+        with self.write():
+            for number in range(self._version(), VERSION):
+                for statement in MIGRATIONS[number]:
+                    self.execute(statement)
+            self.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        row = self.one("PRAGMA user_version")
+        return int(row[0]) if row else 0
+
+
+def unavailable(path: Path, exc: BaseException) -> PushError:
+    """The error that tells a person why push.db cannot be used now. Holds no SQL."""
+    text = str(exc).lower()
+    if "locked" in text or "busy" in text:
+        why, hint = "another program holds it", "close what has it open (an sqlite3 shell, a backup), and try again"
+    elif "full" in text or "no space" in text:
+        why, hint = "the disk is full", "free some space; nothing that was accepted is lost"
+    elif "not a database" in text or "malformed" in text:
+        why, hint = "it is not a SQLite database, or is damaged", "push verify"
+    elif "readonly" in text or "read-only" in text or "permission" in text:
+        why, hint = "it is not writable", f"chmod 600 {path}; chmod 700 {path.parent}"
+    else:
+        why, hint = getattr(exc, "strerror", None) or type(exc).__name__, "push doctor"
+    return TemporaryError(f"cannot use {path}", why=why, hint=hint, code="ledger_unavailable")
