@@ -1,0 +1,78 @@
+"""The agent `command`: any program that reads a message from standard input and writes the reply to standard output.
+
+Owns how such a program is called and read; knows nothing of any particular one. No sessions: what it is to know of
+earlier messages stands before the message, where the configuration asks for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from push.agents.base import OUTPUT_CAP
+from push.agents.reading import cut_short, detail, encode, exit_words, is_blank, not_started, readable, tail
+from push.model.values import AgentFailed, AgentOutcome, Answered, Exited, Request, RunOutput
+
+#: Bytes of a reply that is taken; a longer one is no chat message. (The runner's cap is for the disk.)
+REPLY_LIMIT: Final = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program with its first arguments. `PUSH_INSTRUCTIONS` names the file with the instructions."""
+
+    program: tuple[str, ...]
+
+    name: ClassVar[str] = "command"
+    resumes: ClassVar[bool] = False
+    reads_instructions_once: ClassVar[bool] = False
+    output_cap: ClassVar[int] = OUTPUT_CAP
+    drop_prefix: ClassVar[bytes | None] = None
+    max_prompt: ClassVar[int | None] = None
+
+    def new_session_id(self) -> str | None:
+        """None: it has no sessions."""
+        return None
+
+    def accepts(self, _session_id: str, /) -> bool:
+        """False: it has no sessions."""
+        return False
+
+    def prompt_bytes(self, request: Request) -> bytes:
+        """The message as it is."""
+        return encode(request.prompt)
+
+    def argv(self, request: Request) -> tuple[str, ...]:
+        """The configured program, and nothing more."""
+        if request.session_id is not None:
+            raise ValueError("the agent `command` has no sessions")
+        return self.program
+
+    def environment(self, request: Request) -> dict[str, str]:
+        """`PUSH_INSTRUCTIONS`, and `PUSH_INTERRUPTED=1` where an earlier run of this message was killed."""
+        return {"PUSH_INSTRUCTIONS": str(request.instructions_file)} | (
+            {"PUSH_INTERRUPTED": "1"} if request.interrupted else {}
+        )
+
+    def read(self, _request: Request, exited: Exited, /) -> AgentOutcome:
+        """Its standard output, where it ended by itself with exit code 0 and said something."""
+        if exited.ending == "not_started":
+            return not_started(exited)
+        if failure := cut_short(exited):
+            return failure
+        if exited.code != 0:
+            said = detail(tail(exited.stderr))
+            return AgentFailed("agent_error", f"{exit_words(exited)}: {said}" if said else exit_words(exited))
+        with exited.stdout.open("rb") as file:
+            output = file.read(REPLY_LIMIT + 1)
+        if len(output) > REPLY_LIMIT:
+            return AgentFailed("output_limit", f"a reply of more than {REPLY_LIMIT} bytes")
+        reply = readable(output.decode("utf-8", "replace"))
+        if is_blank(reply):
+            return AgentFailed("empty_reply", "standard output was empty")
+        return Answered(RunOutput(reply, None))
+
+    def resumable(self, _request: Request, _stdout: Path, /) -> str | None:
+        """None: it has no sessions."""
+        return None
