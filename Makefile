@@ -69,8 +69,14 @@ $(DEV): requirements-dev.txt $(RUNTIME)
 # --- pins ---------------------------------------------------------------------------------------------------------
 
 # All hashes of each release, so that one file serves every platform; nothing about where they were found.
-COMPILE := $(VENV)/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+# Existing pins are kept; UPGRADE=--upgrade moves them all, UPGRADE='--upgrade-package NAME' one.
+LOCK := .venv/lock
+COMPILE := $(LOCK)/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header $(UPGRADE) \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --annotation-style=line
 
-lock: $(DEV)
-	$(COMPILE) --only-build-deps --build-deps-for=editable --output-file=requirements-build.txt pyproject.toml
+lock: | $(PY)
+	test -x $(LOCK)/bin/pip-compile || { $(PY) -m venv $(LOCK) && $(LOCK)/bin/pip --quiet install pip-tools==7.6.2; } >&2
+	$(COMPILE) --build-deps-for=editable --output-file=requirements.txt pyproject.toml
+	$(COMPILE) --extra=sqlite --constraint=requirements.txt --output-file=$(LOCK)/all.txt pyproject.toml
+	sed -n '/^cysqlite==/,/# via/p' $(LOCK)/all.txt >requirements-sqlite.txt
+	$(COMPILE) --extra=dev --constraint=requirements.txt --output-file=requirements-dev.txt pyproject.toml
