@@ -13,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --quiet --no-input --disable-pip-version-check install
+PIP := $(PY) -m pip -qq --no-input --disable-pip-version-check install
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 # Anything newer than 3.11 that this machine has; PYTHON=... chooses one.
