@@ -27,6 +27,7 @@ class PushError(Exception):
 
     code = "unexpected"
     exit_code = EXIT_UNEXPECTED
+    details: tuple[str, ...] = ()  # further findings of the same kind, one line each
 
     def __init__(self, message: str, *, why: str = "", hint: str = "", code: str | None = None) -> None:
         super().__init__(message)

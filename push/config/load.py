@@ -1,0 +1,63 @@
+"""From config.toml to `Settings`: read, parse, translate, check, resolve.
+
+Owns the order of the steps; does not own the rules themselves.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic import ValidationError
+
+from push import environ
+from push.config import legacy, places, rules, source
+from push.config.build import build
+from push.config.findings import Finding, InvalidConfig, from_validation, located
+from push.config.schema import FileTable
+from push.config.settings import Settings
+from push.config.toml_lines import KeyPath
+from push.paths import Home, default_home
+
+CONFIG_NAME = "config.toml"
+
+
+def config_path(explicit: Path | None = None) -> Path:
+    """The file that `load` reads: `explicit`, else `$PUSH_HOME/config.toml`."""
+    return explicit.expanduser().absolute() if explicit else default_home() / CONFIG_NAME
+
+
+def load(explicit: Path | None = None) -> Settings:
+    """The settings of the file. Raises ConfigError where it is missing or unreadable, InvalidConfig with findings."""
+    path = config_path(explicit)
+    text = source.read(path)
+    document = source.parse(path, text)
+    translated = legacy.translate(document, path.resolve().parent)
+    found = list(translated.findings)
+    table = None
+    try:
+        table = FileTable.model_validate(document)
+    except ValidationError as exc:
+        found += from_validation(exc)
+    if table is None or found:
+        _refuse(path, found, text, translated.aliases)
+    # Rules between keys are asked only of a file whose keys are right: a misspelt list is not also an empty one.
+    found = rules.check_rules(table, environ.get(table.telegram.bot_token_env))
+    chosen, misplaced = places.choose(table, path, default_home(), legacy=translated.old_layout)
+    if found or misplaced or chosen is None:
+        _refuse(path, found + misplaced, text, translated.aliases)
+    return build(path, table, chosen, translated.written)
+
+
+def load_or_default(explicit: Path | None = None) -> Settings:
+    """As `load`; but where the default file is absent, the embedded default: the terminal, and no agent chosen."""
+    path = config_path(explicit)
+    if explicit is not None or path.exists() or path.is_symlink():
+        return load(explicit)
+    home = Home.at(default_home())
+    chosen = places.Places(path, home, home.root / places.ASSISTANT, None, legacy=False)
+    return build(None, FileTable(channel="local"), chosen, frozenset()).with_agent("")
+
+
+def _refuse(path: Path, found: list[Finding], text: str, aliases: dict[KeyPath, KeyPath]) -> NoReturn:
+    raise InvalidConfig(path, located(found, text, aliases)) from None
