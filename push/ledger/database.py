@@ -62,12 +62,14 @@ class Database:
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one reading statement outside a transaction of ours and return all its rows."""
-        return list(self._peewee.execute_sql(sql, tuple(parameters)).fetchall())
+        with self._translated():
+            return list(self._peewee.execute_sql(sql, tuple(parameters)).fetchall())
 
     def one(self, sql: str, parameters: Sequence[object] = ()) -> Row | None:
         """The first row, or None."""
-        row: Row | None = self._peewee.execute_sql(sql, tuple(parameters)).fetchone()
-        return row
+        with self._translated():
+            row: Row | None = self._peewee.execute_sql(sql, tuple(parameters)).fetchone()
+            return row
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Run one writing statement inside `write`; returns how many rows it changed."""
@@ -80,14 +82,24 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[None]:
         """One durable transaction. Build everything before entering: others wait. Not to be nested."""
-        with self._writer.held(), self._peewee.atomic("IMMEDIATE"):
+        with self._translated(), self._writer.held(), self._peewee.atomic("IMMEDIATE"):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """One consistent, short read: every statement inside sees the same rows."""
-        with self._peewee.atomic("DEFERRED"):
+        with self._translated(), self._peewee.atomic("DEFERRED"):
             yield
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Trouble with the file (locked, full, damaged) as an error that a person understands."""
+        try:
+            yield
+        except peewee.IntegrityError:
+            raise
+        except peewee.DatabaseError as exc:
+            raise unavailable(self.path, exc) from exc
 
     def close_thread(self) -> None:
         """Close the calling thread's connection."""

@@ -45,3 +45,14 @@ def has_wal_reset_fault(found: tuple[int, int, int]) -> bool:
     if found >= _FIXED_IN:
         return False
     return not any(found[:2] == fixed[:2] and found >= fixed for fixed in _FIXED_BACKPORTS)
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """What the library in use raises for trouble with a file (for queue.db, which peewee does not wrap)."""
+    if CYSQLITE:
+        import cysqlite
+
+        return (cysqlite.DatabaseError,)
+    import sqlite3
+
+    return (sqlite3.DatabaseError,)

@@ -35,6 +35,19 @@ def open_for(db: Database, channel: str, target: str) -> list[tuple[Outbound, st
     return [(_outbound(db, row[:7]), row[7], int(row[8])) for row in db.rows(_OPEN, (channel, target))]
 
 
+def get(db: Database, outbound_id: int) -> Outbound:
+    """One row by its id, which must exist."""
+    row = db.one(f"SELECT {_COLUMNS} FROM outbound o WHERE o.id = ?", (outbound_id,))  # noqa: S608
+    assert row is not None
+    return _outbound(db, row)
+
+
+def is_open_for_turn(db: Database, turn_id: int) -> bool:
+    """Whether the turn's reply is still on its way."""
+    sql = f"SELECT 1 FROM outbound WHERE turn_id = ? AND state IN {OUTBOUND_OPEN}"  # noqa: S608
+    return db.one(sql, (turn_id,)) is not None
+
+
 def sending(db: Database, row: Outbound) -> None:
     """`pending | waiting -> sending`: from here on the outcome may be unknown."""
     with db.write():
@@ -43,20 +56,23 @@ def sending(db: Database, row: Outbound) -> None:
 
 
 def part_delivered(db: Database, row: Outbound, sequence: int, receipt: str) -> None:
-    """Checkpoint: this part is not sent again. Inside `db.write()`."""
-    db.execute(
-        "UPDATE part SET receipt = ?, delivered_at = ? WHERE outbound_id = ? AND seq = ?",
-        (receipt, clock.now_ms(), row.id, sequence),
-    )
-
-
-def delivered(db: Database, row: Outbound, receipts: dict[int, str]) -> None:
-    """`sending -> delivered`, with the receipts of the parts just sent."""
+    """Checkpoint: this part is not sent again. The last part's stands in one transaction with `delivered`."""
+    now = clock.now_ms()
+    last = sequence == row.parts[-1][0]
     with db.write():
-        for sequence, receipt in receipts.items():
-            part_delivered(db, row, sequence, receipt)
-        move(db, OUTBOUND, row.id, ("sending", "delivered", "sender"), finished_at=clock.now_ms(), reason=None)
+        db.execute(
+            "UPDATE part SET receipt = ?, delivered_at = ? WHERE outbound_id = ? AND seq = ?",
+            (receipt, now, row.id, sequence),
+        )
+        if last:
+            move(db, OUTBOUND, row.id, ("sending", "delivered", "sender"), finished_at=now, reason=None)
     seam("delivery.delivered_committed")
+
+
+def end(db: Database, row: Outbound, state: str, reason: str) -> None:
+    """`sending -> failed | unknown`: refused for good, or not known; both are listed and can be sent again by hand."""
+    with db.write():
+        move(db, OUTBOUND, row.id, ("sending", state, "sender"), finished_at=clock.now_ms(), reason=reason)
 
 
 def not_sent(db: Database, row: Outbound, reason: str, seconds: float) -> None:

@@ -122,13 +122,29 @@ def start_again(db: Database, turn: Turn, plan: Plan) -> None:
 
 
 def answer(db: Database, turn: Turn, reply: Reply, by: Actor) -> None:
-    """End a turn with the agent's (or a command's) reply; the reply is committed with it."""
+    """End a turn with the agent's reply, which is committed with it."""
     _end(db, turn, reply, (turn.state, "answered", by), {"reason": None})
 
 
-def fail(db: Database, turn: Turn, reply: Reply, by: Actor, *, reason: str, detail: str = "") -> None:
-    """End a turn with an honest reply; `reason` is a code, `detail` (cut to 4 KiB) stays in the ledger."""
-    columns: dict[str, object] = {"reason": reason, "detail": detail[:4096] or None}
+def answer_command(db: Database, turn: Turn, text: str) -> None:
+    """`queued -> running -> answered` in one step: a command of the gateway needs no agent."""
+    with db.write():
+        move(db, TURN, turn.id, ("queued", "running", "worker"), started_at=clock.now_ms())
+        move(db, TURN, turn.id, ("running", "answered", "worker"), finished_at=clock.now_ms(), not_before=None)
+        outbox.enqueue(db, turn, (text,))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a turn failed: a stable code, and detail (cut to 4 KiB) that stays in the ledger."""
+
+    code: str
+    detail: str = ""
+
+
+def fail(db: Database, turn: Turn, reply: Reply, by: Actor, why: Failure) -> None:
+    """End a turn with an honest reply."""
+    columns: dict[str, object] = {"reason": why.code, "detail": why.detail[:4096] or None}
     _end(db, turn, reply, (turn.state, "failed", by), columns)
 
 

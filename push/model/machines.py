@@ -59,7 +59,7 @@ TURN: Final = _machine(
     running -> interrupted : worker, recovery
     interrupted -> queued : worker, recovery
     queued -> cancelled : operator, worker
-    queued -> answered | failed : worker
+    queued -> failed : worker
     queued -> merged : channel
     """,
 )

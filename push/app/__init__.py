@@ -1,0 +1,1 @@
+"""Composition and process life: what `push run`, `poll`, `consumer` and `chat` are made of."""

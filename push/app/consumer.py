@@ -1,0 +1,93 @@
+"""A consumer: the lanes' workers, the sweep, and a supervisor that replaces dead threads.
+
+Owns starting and stopping them; lives inside `push consumer`, `push run` and, where nobody else consumes, `push chat`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from push import clock
+from push.ledger import turns
+from push.tasks import roles, wake
+from push.tasks.drain import Drain, is_due
+from push.tasks.queue import Lane
+from push.tasks.roles import Role
+from push.tasks.sweep import Sweep
+from push.tasks.turns import Gear, TurnWorker
+
+SUPERVISE_SECONDS = 30.0
+GRACEFUL_SECONDS = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class Consumer:
+    """Start once, stop once."""
+
+    def __init__(self, gear: Gear, command: str) -> None:
+        home = gear.settings.home
+        self._gear = gear
+        self._role: Role = roles.take_consumer(home.run, command)
+        self.turns = turns_lane(gear, self._drain)
+        self._handler = Drain(
+            gear.db,
+            TurnWorker(gear),
+            gear.stop,
+            (home.run / "locks", home.spool),
+            (self.turns.ring, lambda: _wake_sweep(home.run)),
+        )
+        self._sweep = Sweep(gear.db, home.run, gear.stop, self.turns.ring, self._role.beat)
+        self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Start the workers, then ring for everything that an earlier process left."""
+        self.turns.serve(self._gear.settings.turns_workers, self._gear.db.close_thread)
+        self._sweep.start()
+        self._supervisor.start()
+
+    def _drain(self, conversation_id: int) -> None:
+        try:
+            self._handler(conversation_id)
+        finally:
+            wake.ring(self._gear.settings.home.run, "terminal")
+
+    def _supervise(self) -> None:
+        listener = wake.Listener(self._gear.settings.home.run, "supervisor", SUPERVISE_SECONDS)
+        try:
+            while not self._gear.stop.is_set:
+                replaced = self.turns.replace_dead()
+                if replaced:
+                    log.error("%d worker threads had died and were replaced", replaced)
+                self._role.beat("turns", f"{self._gear.settings.turns_workers} workers")
+                listener.wait_for(SUPERVISE_SECONDS, self._gear.stop.fd)
+        finally:
+            listener.close()
+
+    def is_idle(self) -> bool:
+        """Whether nothing is open and due now: what `push consumer --drain` waits for."""
+        return not any(is_due(not_before) for _, not_before in turns.open_conversations(self._gear.db))
+
+    def stop(self) -> bool:
+        """Stop taking work and leave running agents to their runners; returns whether all threads ended in time."""
+        self._gear.stop.set()
+        self.turns.ask_to_stop()
+        deadline = clock.monotonic() + GRACEFUL_SECONDS
+        left = self.turns.join(deadline)
+        swept = self._sweep.join(max(deadline - clock.monotonic(), 0.1))
+        self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
+        self.turns.close()
+        self._role.close()
+        return not left and swept
+
+
+def turns_lane(gear: Gear, handler: object = None) -> Lane:
+    """The lane of conversations; without a handler, only to ring it."""
+    home = gear.settings.home
+    return Lane("turns", home.queue_db, home.run, handler)  # type: ignore[arg-type]
+
+
+def _wake_sweep(run_dir: Path) -> None:
+    wake.ring(run_dir, "sweep")

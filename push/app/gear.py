@@ -1,0 +1,25 @@
+"""Opening what every process of the gateway works with, and closing it. Does not own any loop."""
+
+from __future__ import annotations
+
+from push.audit import Audit
+from push.config.settings import Settings
+from push.ledger.database import Database
+from push.state import StateFile
+from push.tasks.stop import StopFlag
+from push.tasks.turns import Gear
+
+
+def open_gear(settings: Settings) -> Gear:
+    """Make the home, open the ledger, the state and the audit. Raises PushError where one of them is not usable."""
+    settings.home.make()
+    return Gear(
+        settings=settings,
+        db=Database.open(settings.home.push_db),
+        state=StateFile(settings.home.state),
+        audit=Audit(
+            settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values()
+        ),
+        stop=StopFlag(),
+    )
+

@@ -1,0 +1,125 @@
+"""`push run`, `push poll` and `push consumer` in the foreground: roles, signals, a bounded stop."""
+
+from __future__ import annotations
+
+import logging
+import select
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+
+from push.agents import process
+from push.agents.spool import Spool
+from push.app.consumer import Consumer
+from push.app.gear import open_gear
+from push.config.settings import Settings
+from push.errors import DependencyError
+from push.ledger import turns
+from push.providers.local import CHANNEL
+from push.tasks import roles
+from push.tasks.roles import Role
+from push.tasks.stop import StopFlag
+from push.tasks.turns import Gear
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a process is made of."""
+
+    poll: bool = False
+    consume: bool = False
+
+
+def serve(settings: Settings, command: str, parts: Parts, ready: Callable[[str], None]) -> bool:
+    """Run until a signal; `ready` is told once when everything runs. Returns whether all ended in time.
+
+    Raises ConflictError where a role is taken, and PushError where the home is not usable.
+    """
+    gear = open_gear(settings)
+    stop = gear.stop
+    _handle_signals(gear)
+    poller: Role | None = None
+    try:
+        if parts.poll:
+            poller = take_poll(settings, command)
+        consumer = Consumer(gear, command) if parts.consume else None
+        if consumer:
+            consumer.start()
+        ready(_summary(settings, parts))
+        _wait(stop)
+        return consumer.stop() if consumer else True
+    finally:
+        if poller:
+            poller.close()
+        gear.db.close()
+
+
+def take_poll(settings: Settings, command: str) -> Role:
+    """Become the home's poller. The terminal needs no polling: `push chat` commits what is typed into it by itself.
+
+    Raises DependencyError for a channel that this version cannot poll: polling nothing would look like silence.
+    """
+    for channel in settings.channels:
+        if channel != CHANNEL:
+            raise DependencyError(
+                f"the channel {channel} cannot be polled by this version",
+                why="so far only the terminal is a channel",
+                hint='set channels = ["local"] and talk to it with: push chat',
+                code="channel_unavailable",
+            )
+    role = roles.take(settings.home.run, "poll", command)
+    role.beat("poll", "no channel to poll; the terminal commits its own messages")
+    return role
+
+
+def drain(settings: Settings, command: str) -> None:
+    """`push consumer --drain`: work until nothing is open and due, then end."""
+    gear = open_gear(settings)
+    _handle_signals(gear)
+    consumer = Consumer(gear, command)
+    consumer.start()
+    pause = threading.Event()
+    while not gear.stop.is_set and not consumer.is_idle():
+        pause.wait(0.05)
+    consumer.stop()
+    gear.db.close()
+
+
+def _summary(settings: Settings, parts: Parts) -> str:
+    what = " and ".join(word for word, wanted in (("polling", parts.poll), ("consuming", parts.consume)) if wanted)
+    return f"Push is {what}. Home: {settings.home.root}. Agent: {settings.agent or 'none'}. Stop with Ctrl-C."
+
+
+def _wait(stop: StopFlag) -> None:
+    """Until the flag is set. Polling its descriptor cannot miss a signal that comes just before."""
+    poller = select.poll()
+    poller.register(stop.fd, select.POLLIN)
+    poller.poll()
+
+
+def _handle_signals(gear: Gear) -> None:
+    """First SIGTERM or SIGINT: graceful, running agents go on in their runners. A second one stops them too."""
+    stop = gear.stop
+    stop.hard = gear.settings.shutdown == "stop"
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set and not stop.hard:
+            stop.hard = True
+            threading.Thread(target=terminate_running, args=(gear,), name="terminate").start()
+        stop.set()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+
+
+def terminate_running(gear: Gear) -> None:
+    """Stop every agent that runs in this home; what it was doing is resumed, once, at the next start."""
+    for conversation_id, _ in turns.open_conversations(gear.db):
+        turn = turns.head(gear.db, conversation_id)
+        if turn is not None and turn.state == "running":
+            process.terminate(Spool.at(gear.settings.home.spool, f"t{turn.id}-{turn.attempt}"))
+    gear.db.close_thread()

@@ -1,0 +1,180 @@
+"""The terminal's side of a chat: commit what is typed, print the answers, start a consumer where none lives.
+
+An answer is delivered when a terminal printed it: the one that asked, while it lives, else the next of that user.
+Does not own the screen (`push.cli.chat`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from push import clock
+from push.agents import process
+from push.agents.spool import Spool
+from push.app.consumer import Consumer, turns_lane
+from push.delivery.sending import send
+from push.errors import ConflictError
+from push.gateway import intake
+from push.ledger import outbox, turns
+from push.locks import FileLock
+from push.model.values import Delivered, Outbound, Turn
+from push.providers import local
+from push.tasks import roles, wake
+from push.tasks.turns import Gear
+
+_LOOK_SECONDS = 1.0
+_TAKE_OVER_SECONDS = 3.0
+_OPEN = ("queued", "running", "waiting", "interrupted")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """An answer that goes to the screen. `own` is False for one that was asked for elsewhere or earlier."""
+
+    text: str
+    own: bool
+    committed_at: int
+    repeat: bool
+
+
+class Terminal:
+    """One terminal of one user. `show` prints an answer and raises OSError where nobody reads any more."""
+
+    def __init__(self, gear: Gear, user: str, show: Callable[[Printed], None]) -> None:
+        home = gear.settings.home
+        if process.caller_is_agent(home.spool):
+            raise ConflictError(
+                "an agent's run cannot open a terminal of its own gateway",
+                why="its messages would be taken for the owner's",
+                code="caller_is_agent",
+            )
+        local.conversation(user)
+        self._gear = gear
+        self._user = user
+        self._show = show
+        self._token = local.new_token()
+        self._listener = wake.Listener(home.run, f"terminal.{self._token}", _LOOK_SECONDS)
+        self._lane = turns_lane(gear)
+        self._consumer: Consumer | None = None
+        self._alone_since: float | None = None
+        self._mutex = threading.Lock()
+        self._count = 0
+        self._waiting: set[int] = set()
+        self.unanswered = 0
+
+    def submit(self, text: str) -> int:
+        """Commit one message and ring for it; returns the turn's id. May be called from another thread."""
+        with self._mutex:
+            self._count += 1
+            message = local.message(self._user, self._token, self._count, text)
+            accepted = intake.accept(self._gear.db, self._gear.audit, message)
+            self._waiting.add(accepted.turn_id)
+        self._lane.ring(accepted.conversation_id)
+        self._listener.ring_self()
+        return accepted.turn_id
+
+    def ensure_consumer(self, patience: float = 0.0) -> bool:
+        """Start a consumer in this process where none has lived for `patience` seconds; whether it just did."""
+        if self._consumer is not None or roles.consumer_lives(self._gear.settings.home.run):
+            self._alone_since = None
+            return False
+        now = clock.monotonic()
+        self._alone_since = self._alone_since or now
+        if now - self._alone_since < patience:
+            return False
+        self._consumer = Consumer(self._gear, "push chat")
+        self._consumer.start()
+        return True
+
+    def look(self) -> None:
+        """Print what is ready, and learn which messages ended without an answer."""
+        self.deliver()
+        with self._mutex:
+            waiting = sorted(self._waiting)
+        for turn_id in waiting:
+            turn = turns.get(self._gear.db, turn_id)
+            if turn is None or turn.state in _OPEN or outbox.is_open_for_turn(self._gear.db, turn_id):
+                continue
+            self.unanswered += turn.state != "answered"
+            with self._mutex:
+                self._waiting.discard(turn_id)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a message of this terminal has no answer yet."""
+        with self._mutex:
+            return bool(self._waiting)
+
+    def oldest_waiting(self) -> Turn | None:
+        """The oldest message of this terminal that has no answer yet."""
+        with self._mutex:
+            oldest = min(self._waiting, default=None)
+        return None if oldest is None else turns.get(self._gear.db, oldest)
+
+    def pause(self) -> None:
+        """Wait for news, at most a second; then look after a consumer that went away."""
+        self._listener.wait_for(_LOOK_SECONDS)
+        self.ensure_consumer(_TAKE_OVER_SECONDS)
+
+    def wake(self) -> None:
+        """End a `pause` from another thread."""
+        self._listener.ring_self()
+
+    def deliver(self) -> None:
+        """Print this terminal's answers, and those whose terminal is gone, in the order in which they were committed."""
+        if not any(self._is_mine(event) for _, event, _ in outbox.open_for(self._gear.db, local.CHANNEL, self._user)):
+            return
+        digest = hashlib.sha256(self._user.encode()).hexdigest()[:16]
+        lock = FileLock.take(self._gear.settings.home.run / "targets" / f"{local.CHANNEL}-{digest}.lock", wait_seconds=1)
+        if lock is None:
+            return  # another terminal of this user prints
+        with lock:
+            for row, event, committed_at in outbox.open_for(self._gear.db, local.CHANNEL, self._user):
+                if self._is_mine(event) and not self._print(row, event, committed_at):
+                    return
+
+    def _print(self, row: Outbound, event: str | None, committed_at: int) -> bool:
+        if row.state == "sending":  # we hold the target's lock, so whoever was printing it is dead
+            if not outbox.lost_sender(self._gear.db, row):
+                return True
+            row = outbox.get(self._gear.db, row.id)
+        own = event is not None and local.asked_at(event) == self._token
+        screen = local.Screen(self._token, lambda text: self._show(Printed(text, own, committed_at, row.repeat)))
+        outcome = send(self._gear.db, row, lambda sequence, text: screen.send(row.id, sequence, text))
+        return isinstance(outcome, Delivered)
+
+    def _is_mine(self, event: str | None) -> bool:
+        token = local.asked_at(event) if event else ""
+        return token == self._token or not wake.is_alive(self._gear.settings.home.run, f"terminal.{token}")
+
+    def cancel_oldest(self) -> bool:
+        """Stop what this terminal waits for: the running agent, or a message that still waits."""
+        turn = self.oldest_waiting()
+        return turn is not None and cancel(self._gear, turn)
+
+    def close(self) -> None:
+        """End; a running agent is left to its runner, its answer waits for the next terminal."""
+        if self._consumer is not None:
+            self._consumer.stop()
+        self._lane.close()
+        self._listener.close()
+
+
+def cancel(gear: Gear, turn: Turn) -> bool:
+    """Cancel a turn: at once where it has not begun, else by telling its runner. Returns whether there was anything."""
+    if turn.state in ("queued", "waiting"):
+        if turn.state == "waiting":
+            turns.resume_waiting(gear.db, turn, "operator")
+            turn = turns.get(gear.db, turn.id) or turn
+        turns.cancel(gear.db, turn, "operator")
+        return True
+    if turn.state == "running":
+        process.cancel(Spool.at(gear.settings.home.spool, f"t{turn.id}-{turn.attempt}"))
+        return True
+    return False

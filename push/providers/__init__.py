@@ -1,0 +1,1 @@
+"""Channels: one module each, one outside technology each. They see no database."""

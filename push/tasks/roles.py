@@ -1,0 +1,111 @@
+"""Roles: which processes of a home live, and what their loops do. A role is alive exactly while its file is locked.
+
+`poll` and `scheduler` are single, consumers may be several (slots). Holding a role keeps a small JSON file current;
+it is read by `push status` and never trusted for signalling anybody.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from push import clock
+from push.errors import ConflictError
+from push.locks import FileLock, is_held
+
+CONSUMER_SLOTS = 16
+SINGLE = ("poll", "scheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a role. Instants are milliseconds since 1970; `loops` maps a loop to (last beat, what it does)."""
+
+    role: str
+    pid: int
+    command: str
+    started_at: int
+    loops: dict[str, tuple[int, str]]
+
+
+class Role:
+    """A role that this process holds until `close`."""
+
+    def __init__(self, name: str, command: str, lock: FileLock) -> None:
+        self.name = name
+        self._lock = lock
+        self._mutex = threading.Lock()
+        self._content: dict[str, Any] = {
+            "pid": os.getpid(),
+            "command": command,
+            "started_at": clock.now_ms(),
+            "loops": {},
+        }
+        self._write()
+
+    def beat(self, loop: str, note: str) -> None:
+        """Say that a loop is alive, and what it does or why it sleeps."""
+        with self._mutex:
+            self._content["loops"][loop] = (clock.now_ms(), note)
+            self._write()
+
+    def _write(self) -> None:
+        self._lock.write(json.dumps(self._content))
+
+    def close(self) -> None:
+        """Give the role up."""
+        with self._mutex:
+            self._lock.close()
+
+
+def take(run_dir: Path, name: str, command: str) -> Role:
+    """Take a single role. Raises ConflictError (exit 6) naming who holds it."""
+    lock = FileLock.take_role(_path(run_dir, name))
+    if lock is None:
+        found = _read(run_dir, name)
+        who = f"`{found.command}`, process {found.pid}, since {clock.iso(found.started_at)}" if found else "a process"
+        raise ConflictError(
+            f"the role {name} of this home is taken by {who}",
+            why=f"one home has one {name}: two would read the same messages",
+            hint="push status",
+            code="role_taken",
+        )
+    return Role(name, command, lock)
+
+
+def take_consumer(run_dir: Path, command: str) -> Role:
+    """Take a free consumer slot. Raises ConflictError when all are taken."""
+    for slot in range(CONSUMER_SLOTS):
+        lock = FileLock.take(_path(run_dir, f"consumer-{slot}"))
+        if lock is not None:
+            return Role(f"consumer-{slot}", command, lock)
+    raise ConflictError(f"{CONSUMER_SLOTS} consumers run already", hint="push status", code="role_taken")
+
+
+def living(run_dir: Path) -> list[Holder]:
+    """Every role that is held now."""
+    names = (*SINGLE, *(f"consumer-{slot}" for slot in range(CONSUMER_SLOTS)))
+    held = [_read(run_dir, name) for name in names if is_held(_path(run_dir, name))]
+    return [holder for holder in held if holder is not None]
+
+
+def consumer_lives(run_dir: Path) -> bool:
+    """Whether any consumer of this home lives."""
+    return any(is_held(_path(run_dir, f"consumer-{slot}")) for slot in range(CONSUMER_SLOTS))
+
+
+def _path(run_dir: Path, name: str) -> Path:
+    return run_dir / f"{name}.role"
+
+
+def _read(run_dir: Path, name: str) -> Holder | None:
+    try:
+        raw = json.loads(_path(run_dir, name).read_text())
+        loops = {loop: (int(at), str(note)) for loop, (at, note) in raw["loops"].items()}
+        return Holder(name, int(raw["pid"]), str(raw["command"]), int(raw["started_at"]), loops)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # being written at this very moment, or by another version

@@ -1,0 +1,83 @@
+"""The sweep: rings whatever is open and due. It makes every lost bell harmless, and touches no lock but its own.
+
+Runs in one process of a home at a time, under the leader lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from push import clock
+from push.ledger import turns
+from push.ledger.database import Database
+from push.locks import FileLock
+from push.tasks import wake
+from push.tasks.drain import is_due
+from push.tasks.stop import StopFlag
+
+PERIOD_SECONDS = 30.0
+
+log = logging.getLogger(__name__)
+
+
+class Sweep:
+    """A thread that rings at start, when the next row becomes due, and every 30 s."""
+
+    def __init__(
+        self,
+        db: Database,
+        run_dir: Path,
+        stop: StopFlag,
+        ring: Callable[[int], None],
+        beat: Callable[[str, str], None],
+    ) -> None:
+        self._db = db
+        self._run_dir = run_dir
+        self._stop = stop
+        self._ring = ring
+        self._beat = beat
+        self._thread = threading.Thread(target=self._loop, name="sweep", daemon=True)
+
+    def start(self) -> None:
+        """Begin; ends with the stop flag."""
+        self._thread.start()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for its end; returns whether it ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _loop(self) -> None:
+        listener = wake.Listener(self._run_dir, "sweep", PERIOD_SECONDS)
+        leader: FileLock | None = None
+        try:
+            while not self._stop.is_set:
+                leader = leader or FileLock.take(self._run_dir / "leader.lock")
+                pause = self._pass_safely() if leader else PERIOD_SECONDS
+                self._beat("sweep", f"next in {pause:.0f} s" if leader else "another process leads")
+                listener.wait_for(pause, self._stop.fd)
+        finally:
+            listener.close()
+            if leader is not None:
+                leader.close()
+            self._db.close_thread()
+
+    def _pass_safely(self) -> float:
+        try:
+            return self.once()
+        except Exception:  # an outage of the database must not end the loop that repairs its effects
+            log.exception("the sweep could not look at the ledger")
+            return PERIOD_SECONDS
+
+    def once(self) -> float:
+        """Ring every conversation that is due; returns the seconds until the next becomes due, at most 30."""
+        pause = PERIOD_SECONDS
+        for conversation_id, not_before in turns.open_conversations(self._db):
+            if not_before is None or is_due(not_before):
+                self._ring(conversation_id)
+            else:
+                pause = min(pause, (not_before - clock.now_ms()) / 1000)
+        return max(pause, 0.05)

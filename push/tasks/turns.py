@@ -1,0 +1,271 @@
+"""The turns lane: work a conversation's open rows in order, each through the steps of a run.
+
+Owns the order of steps and which crash leads where; does not own what each step knows (`push.gateway`,
+`push.agents`, `push.ledger`).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from push import environ
+from push.agents import process
+from push.agents.environment import agent_environment
+from push.agents.process import Launch, Recovered
+from push.agents.spool import Spool
+from push.audit import Audit
+from push.config.settings import Settings
+from push.errors import PushError, TemporaryError, UsageError
+from push.gateway import commands, replies
+from push.gateway.planning import Planner, Prepared, request_for
+from push.ledger import turns
+from push.ledger.database import Database
+from push.ledger.turns import Failure, Reply
+from push.model.machines import Actor
+from push.model.values import (
+    AgentFailed,
+    AgentOutcome,
+    Answered,
+    ComeBackLater,
+    Exited,
+    SessionMissing,
+    Turn,
+)
+from push.seams import seam
+from push.state import StateFile
+from push.tasks.stop import StopFlag
+
+GRACE_SECONDS = 5.0
+MAX_DELAYS = 10
+_POSTPONE_SECONDS = 30.0
+_MAX_INTERRUPTIONS = 1
+
+log = logging.getLogger(__name__)
+
+
+class Step(Enum):
+    """What working on a turn came to."""
+
+    ENDED = "ended"  # go on with the conversation's next
+    AGAIN = "again"  # the same turn, in another state
+    LATER = "later"  # postponed
+    HANDED_OVER = "handed_over"  # we stop; its runner goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Gear:
+    """What a worker works with."""
+
+    settings: Settings
+    db: Database
+    state: StateFile
+    audit: Audit
+    stop: StopFlag
+
+
+class TurnWorker:
+    """Handles one turn at a time, under the conversation's lock, which the caller holds and lends by descriptor."""
+
+    def __init__(self, gear: Gear) -> None:
+        self._gear = gear
+        self._settings = gear.settings
+        self._db = gear.db
+        self._planner = Planner(gear.settings, gear.db, gear.state)
+        self._spools = gear.settings.home.spool
+
+    def handle(self, turn: Turn, lock_fd: int) -> Step:
+        """Take `turn` one step further. What is broken on our side postpones it; nothing that it meets is lost."""
+        try:
+            return self._handle(turn, lock_fd)
+        except TemporaryError as exc:
+            return self._postpone(turn, exc.code)
+        except PushError as exc:
+            return self._fail_unstarted(turn, exc)
+        except OSError as exc:
+            log.warning("turn %d: %s", turn.id, exc.strerror)
+            return self._postpone(turn, f"os_error_{exc.errno}")
+
+    def _handle(self, turn: Turn, lock_fd: int) -> Step:
+        if turn.state == "running":
+            return self._recover(turn, lock_fd)
+        if turn.state == "waiting":
+            turns.resume_waiting(self._db, turn, "worker")
+            return Step.AGAIN
+        if turn.kind == "command":
+            return self._command(turn)
+        return self._run(turn, lock_fd)
+
+    def _command(self, turn: Turn) -> Step:
+        text = commands.run(turn.text, turn.conversation, self._gear.state)
+        turns.answer_command(self._db, turn, text)
+        self._gear.audit.record("message_completed", turn=turn.id, thread=turn.conversation, reply=text)
+        return Step.ENDED
+
+    # -- a run ---------------------------------------------------------------------------------------------------
+
+    def _run(self, turn: Turn, lock_fd: int) -> Step:
+        prepared = self._planner.prepare(turn)
+        limit = prepared.adapter.max_prompt
+        if limit is not None and len(prepared.prompt) > limit:
+            raise UsageError(f"a prompt of {len(prepared.prompt)} characters", code="prompt_too_long")
+        spool = self._spool(turn.id, turn.attempt + 1, turn, prepared)
+        begin = turns.start if turn.state == "queued" else turns.start_again
+        begin(self._db, turn, prepared.plan)
+        started = turns.get(self._db, turn.id)
+        assert started is not None
+        if turn.attempt:
+            Spool.at(self._spools, _run_id(turn)).remove()
+        return self._execute(started, prepared, spool, lock_fd)
+
+    def _spool(self, turn_id: int, attempt: int, turn: Turn, prepared: Prepared) -> Spool:
+        request = request_for(turn, prepared.plan, Path(), (prepared.instructions, prepared.prompt))
+        prompt = prepared.adapter.prompt_bytes(request)
+        run_id = f"t{turn_id}-{attempt}"
+        spool = Spool.prepare(self._spools, run_id, prompt=prompt, instructions=prepared.instructions)
+        seam("turn.spooled")
+        return spool
+
+    def _execute(self, turn: Turn, prepared: Prepared, spool: Spool, lock_fd: int) -> Step:
+        adapter, plan = prepared.adapter, prepared.plan
+        request = request_for(turn, plan, spool.instructions, (prepared.instructions, prepared.prompt))
+        environment = agent_environment(
+            environ.snapshot(),
+            self._settings.secret_env_names(),
+            self._settings.secret_values(),
+            self._settings.agent_env,
+        )
+        launch = Launch(
+            argv=adapter.argv(request),
+            env=environment | adapter.environment(request),
+            cwd=request.work_dir,
+            deadline_seconds=self._settings.run_timeout,
+            grace_seconds=GRACE_SECONDS,
+            output_cap=adapter.output_cap,
+            drop_prefix=adapter.drop_prefix,
+        )
+        runner = process.start(spool, launch, lock_fd)
+        seam("turn.runner_started")
+        self._gear.audit.record(
+            "backend_run_started",
+            turn=turn.id,
+            thread=turn.conversation,
+            backend=plan.agent,
+            is_new_session=plan.is_new,
+            rehydrated_messages=plan.rehydrated,
+        )
+        if not runner.wait(self._gear.stop.fd):
+            if not self._gear.stop.hard:
+                return Step.HANDED_OVER
+            process.terminate(spool)
+            runner.wait_to_end()
+        seam("turn.runner_ended")
+        return self._recover(turn, lock_fd, by="worker")
+
+    def _recover(self, turn: Turn, lock_fd: int, by: Actor = "recovery") -> Step:
+        """Finish a running turn whose runner is gone: harvest what it left, or find out how far it came."""
+        spool = Spool.at(self._spools, _run_id(turn))
+        found = process.recover(spool)
+        if isinstance(found, Exited):
+            return self._judge(turn, found, by, lock_fd)
+        if found is Recovered.UNKILLABLE:
+            return self._postpone(turn, "unkillable")
+        if spool.cancel.exists():
+            return self._cancel(turn, by)
+        if found is Recovered.NEVER_STARTED:
+            return self._run(turn, lock_fd)
+        return self._interrupted(turn, by)
+
+    # -- its end -------------------------------------------------------------------------------------------------
+
+    def _judge(self, turn: Turn, exited: Exited, by: Actor, lock_fd: int) -> Step:
+        outcome = self._read(turn, exited)
+        match outcome:
+            case Answered(output):
+                self._planner.keep_session(turn, output.session_id)
+                seam("turn.session_saved")
+                turns.answer(self._db, turn, Reply((output.reply,), output.usage), by)
+                return self._ended(turn, "backend_run_completed", reply=output.reply)
+            case SessionMissing(reason):
+                return self._rotate(turn, reason, by, lock_fd)
+            case ComeBackLater(reason, seconds):
+                if turn.delays >= MAX_DELAYS:
+                    return self._fail(turn, by, AgentFailed("busy", reason))
+                turns.delay(self._db, turn, reason, seconds)
+                return Step.LATER
+            case AgentFailed(code="cancelled"):
+                return self._cancel(turn, by)
+            case AgentFailed(code="terminated"):
+                return self._interrupted(turn, by)
+            case AgentFailed():
+                return self._fail(turn, by, outcome)
+
+    def _read(self, turn: Turn, exited: Exited) -> AgentOutcome:
+        assert turn.plan is not None
+        adapter = self._planner.reader(turn.plan.agent)
+        instructions = Spool.at(self._spools, _run_id(turn)).instructions
+        try:
+            return adapter.read(request_for(turn, turn.plan, instructions), exited)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+            log.exception("turn %d: cannot read what %s printed", turn.id, turn.plan.agent)
+            return AgentFailed("bad_output", type(exc).__name__)
+
+    def _rotate(self, turn: Turn, reason: str, by: Actor, lock_fd: int) -> Step:
+        """One more run in a fresh session, with history; a fresh one that is missing too is a failure."""
+        assert turn.plan is not None
+        self._gear.audit.record(
+            "backend_session_missing", turn=turn.id, thread=turn.conversation, backend=turn.plan.agent, reason=reason
+        )
+        if turn.plan.is_new:
+            return self._fail(turn, by, AgentFailed("session_missing", reason))
+        self._planner.forget_session(turn)
+        return self._run(turn, lock_fd)
+
+    def _interrupted(self, turn: Turn, by: Actor) -> Step:
+        if turn.interruptions >= _MAX_INTERRUPTIONS:
+            return self._fail(turn, by, AgentFailed("interrupted", "its runs were killed"))
+        assert turn.plan is not None
+        spool = Spool.at(self._spools, _run_id(turn))
+        adapter = self._planner.reader(turn.plan.agent)
+        request = request_for(turn, turn.plan, spool.instructions)
+        self._planner.keep_session(turn, adapter.resumable(request, spool.out) if spool.out.exists() else None)
+        turns.interrupt(self._db, turn, by)
+        return self._ended(turn, "backend_run_interrupted", step=Step.AGAIN)
+
+    def _cancel(self, turn: Turn, by: Actor) -> Step:
+        turns.cancel(self._db, turn, by)
+        return self._ended(turn, "backend_run_cancelled")
+
+    def _fail(self, turn: Turn, by: Actor, failure: AgentFailed) -> Step:
+        self._planner.keep_session(turn, failure.session_id)
+        text = replies.failure(failure.code, turn.id)
+        turns.fail(self._db, turn, Reply((text,), failure.usage), by, Failure(failure.code, failure.detail))
+        return self._ended(turn, "backend_run_failed", reason=failure.code, detail=failure.detail)
+
+    def _fail_unstarted(self, turn: Turn, exc: PushError) -> Step:
+        log.warning("turn %d: %s", turn.id, exc.message)
+        code = exc.code if exc.code in replies.CODES else "configuration"
+        reply = Reply((replies.failure(code, turn.id),))
+        by = "worker"
+        turns.fail(self._db, turn, reply, by, Failure(code, f"{exc.message}: {exc.why}" if exc.why else exc.message))
+        return self._ended(turn, "backend_setup_failed", reason=code)
+
+    def _postpone(self, turn: Turn, reason: str) -> Step:
+        turns.postpone(self._db, turn, reason, _POSTPONE_SECONDS)
+        self._gear.audit.record("turn_postponed", turn=turn.id, thread=turn.conversation, reason=reason)
+        return Step.LATER
+
+    def _ended(self, turn: Turn, event: str, *, step: Step = Step.ENDED, **fields: object) -> Step:
+        """The ledger has it: empty the spool, tell the audit."""
+        if turn.attempt and step is Step.ENDED:
+            Spool.at(self._spools, _run_id(turn)).remove()
+        backend = turn.plan.agent if turn.plan else None
+        self._gear.audit.record(event, turn=turn.id, thread=turn.conversation, backend=backend, **fields)
+        return step
+
+
+def _run_id(turn: Turn) -> str:
+    """The name of the turn's newest run: its folder in the spool, and `PUSH_RUN` in the agent's environment."""
+    return f"t{turn.id}-{turn.attempt}"
