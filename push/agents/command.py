@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from push.agents.base import OUTPUT_CAP
-from push.agents.reading import cut_short, detail, encode, exit_words, is_blank, not_started, readable, tail
+from push.agents.reading import cut_short, encode, exit_words, is_blank, not_started, one_line, readable, tail
 from push.model.values import AgentFailed, AgentOutcome, Answered, Exited, Request, RunOutput
 
 #: Bytes of a reply that is taken; a longer one is no chat message. (The runner's cap is for the disk.)
@@ -55,14 +55,14 @@ class Command:
             {"PUSH_INTERRUPTED": "1"} if request.interrupted else {}
         )
 
-    def read(self, _request: Request, exited: Exited, /) -> AgentOutcome:
+    def read(self, request: Request, exited: Exited, /) -> AgentOutcome:
         """Its standard output, where it ended by itself with exit code 0 and said something."""
         if exited.ending == "not_started":
-            return not_started(exited)
+            return not_started(exited, request)
         if failure := cut_short(exited):
             return failure
         if exited.code != 0:
-            said = detail(tail(exited.stderr))
+            said = one_line(tail(exited.stderr).rstrip().rpartition("\n")[2])  # of a traceback, the last line
             return AgentFailed("agent_error", f"{exit_words(exited)}: {said}" if said else exit_words(exited))
         with exited.stdout.open("rb") as file:
             output = file.read(REPLY_LIMIT + 1)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from push.model.values import AgentFailed, AgentOutcome, ComeBackLater, Exited
+from push.model.values import AgentFailed, AgentOutcome, ComeBackLater, Exited, Request
 
 #: A longer line is passed over: no CLI's final event comes near it, and it would have to be held in memory whole.
 LINE_LIMIT = 16 * 1024 * 1024
@@ -25,18 +25,22 @@ STDERR_LIMIT = 64 * 1024
 
 DETAIL_LIMIT = 500
 
+#: U+200B: put beside a character that a CLI would act on. Nobody sees it, and no CLI trims it.
+ZERO_WIDTH = "\u200b"
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 #: Characters that show nothing although Unicode counts them as letters, symbols or marks.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10))))
 
 #: The program file was being replaced, or the machine was out of processes or memory: gone in a moment.
 _TRANSIENT = frozenset({errno.ETXTBSY, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+_TRANSIENT_SECONDS = 5.0
 
 
 def is_uuid(text: str) -> bool:
-    """Whether `text` is a UUID in its usual form, and nothing else."""
+    """Whether `text` is a UUID as the CLIs write theirs (small letters), and nothing else."""
     return _UUID.fullmatch(text) is not None
 
 
@@ -101,10 +105,34 @@ def tail(path: Path, limit: int = STDERR_LIMIT) -> str:
 
 
 def detail(text: str) -> str:
-    """The last non-blank line of what a program said, as one short printable line."""
-    last = next((line for line in reversed(text.splitlines()) if not is_blank(line)), "")
-    line = "".join(char if char.isprintable() else " " for char in last).strip()
+    """What a CLI said, as one short printable line: the last that begins as an error, else the first of all."""
+    said = [line for line in text.split("\n") if not is_blank(line)]
+    return one_line(
+        next((line for line in reversed(said) if line.lower().startswith("error")), said[0] if said else "")
+    )
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks and controls, cut to `DETAIL_LIMIT` characters."""
+    line = "".join(char if char.isprintable() else " " for char in text[: 2 * DETAIL_LIMIT]).strip()
     return line if len(line) <= DETAIL_LIMIT else line[: DETAIL_LIMIT - 1] + "…"
+
+
+def words(value: object) -> str:
+    """`value` where it is a text, else nothing."""
+    return value if isinstance(value, str) else ""
+
+
+def dig(value: object, *path: str | int) -> object:
+    """What stands at `path` inside parsed JSON; None where any step is missing or of another kind."""
+    for step in path:
+        if isinstance(step, str) and isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
 
 
 def number(value: object) -> int | None:
@@ -112,17 +140,19 @@ def number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def not_started(exited: Exited) -> AgentOutcome:
-    """The outcome of a run whose program could not be started."""
+def not_started(exited: Exited, request: Request) -> AgentOutcome:
+    """The outcome of a run whose program could not be started. A session that was to be resumed is as it was."""
     code = exited.errno or 0
     why = os.strerror(code) if code else "the runner could not start it"
+    kept = None if request.is_new else request.session_id
     if code in _TRANSIENT:
-        return ComeBackLater(why, after_seconds=5.0)
-    if code in (errno.ENOENT, errno.ENOTDIR):
-        return AgentFailed("not_found", why)
+        return ComeBackLater(why, _TRANSIENT_SECONDS)
+    if code == errno.ENOENT:
+        return AgentFailed("not_found", why, kept)
     if code in (errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.EISDIR):
-        return AgentFailed("not_executable", why)
-    return AgentFailed("not_started", why)
+        return AgentFailed("not_executable", why, kept)
+    # The runner says ENOTDIR where the work dir is not there.
+    return AgentFailed("not_started", "the work dir is not there" if code == errno.ENOTDIR else why, kept)
 
 
 def cut_short(exited: Exited, session_id: str | None = None) -> AgentFailed | None:

@@ -9,10 +9,16 @@ from collections.abc import Callable
 from typing import Final
 
 from push.agents.base import Adapter
+from push.agents.claude import Claude
+from push.agents.codex import Codex
 from push.agents.command import Command
+from push.agents.pi import Pi
 
 #: Name in the configuration -> adapter for a program (its path or name, with first arguments) and a model, if any.
 ADAPTERS: Final[dict[str, Callable[[tuple[str, ...], str | None], Adapter]]] = {
+    "claude": lambda program, _model: Claude(program),
+    "codex": Codex,
+    "pi": lambda program, _model: Pi(program),
     "command": lambda program, _model: Command(program),
 }
 
