@@ -37,6 +37,16 @@ SEAMS = frozenset(
     }
 )
 
+#: Those of the runner, which has no `raise` and passes each once. The second one lies in the agent's process.
+RUNNER_SEAMS = (
+    "runner.before_gate",
+    "runner.agent_recorded",
+    "runner.agent_started",
+    "runner.agent_ended",
+    "runner.before_rename",
+    "runner.renamed",
+)
+
 _passages: dict[str, int] = {}
 
 
