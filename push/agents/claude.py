@@ -94,9 +94,10 @@ class Claude:
         if failure and (not result or exited.ending == "cancelled"):
             return failure
         if not result:
-            kept = request.session_id if not request.is_new or (exited.code or 0) < 0 else None
-            said = detail(stderr) or exit_words(exited)
-            return AgentFailed(cause(said) if stderr.strip() else "bad_output", said, kept)
+            said = detail(stderr)
+            # What refuses to start says why, and has made no session.
+            kept = request.session_id if not said or not request.is_new else None
+            return AgentFailed(cause(said) if exited.code else "bad_output", said or exit_words(exited), kept)
         return _judge(request, result, clean=exited.code == 0 or failure is not None)
 
     def resumable(self, request: Request, _stdout: Path, /) -> str | None:
@@ -110,14 +111,12 @@ def _judge(request: Request, result: dict[str, Any], *, clean: bool) -> AgentOut
     session_id = request.session_id
     if result.get("is_error") is not False or not clean:
         text = words(result.get("result")) or words(dig(result, "errors", -1)) or words(result.get("subtype"))
-        if result.get("terminal_reason") == "prompt_too_long":
+        code = _cause(result, text)
+        if code == "prompt_too_long":
             ran_nothing = not dig(result, "usage", "output_tokens")
             if ran_nothing and not request.is_new:
                 return SessionMissing("context_full")
-            return AgentFailed("prompt_too_long", detail(text), None, usage)
-        code = (
-            "refused" if result.get("stop_reason") == "refusal" else cause(text, number(result.get("api_error_status")))
-        )
+            session_id = None  # it stays too long
         return AgentFailed(code, detail(text), session_id, usage)
     if result.get("session_id") != session_id:
         return AgentFailed("bad_output", "another session answered than was asked for", session_id, usage)
@@ -125,6 +124,15 @@ def _judge(request: Request, result: dict[str, Any], *, clean: bool) -> AgentOut
     if is_blank(reply):
         return AgentFailed("empty_reply", "the result held no text", session_id, usage)
     return Answered(RunOutput(reply, session_id, usage))
+
+
+def _cause(result: dict[str, Any], text: str) -> str:
+    """The code of `AgentFailed` for a `result` event that tells of an error in the words `text`."""
+    if result.get("stop_reason") == "refusal":
+        return "refused"
+    if result.get("terminal_reason") == "prompt_too_long":
+        return "prompt_too_long"
+    return cause(text, number(result.get("api_error_status")))
 
 
 def _no_session(request: Request, exited: Exited, stderr: str, result: dict[str, Any]) -> str | None:

@@ -55,6 +55,9 @@ _ARGUMENT_LIMIT: Final = 120_000
 #: The provider no longer takes the reasoning that the thread holds: the thread cannot be continued.
 _UNREADABLE: Final = re.compile(r"encrypted[_ ]content", re.IGNORECASE)
 
+#: What it says on standard error whenever it reads standard input.
+_READING: Final = re.compile(r"^Reading .{1,40} from stdin\.\.\.\n", re.MULTILINE)
+
 _BUSY_SECONDS: Final = 5.0
 
 
@@ -112,7 +115,7 @@ class Codex:
             return not_started(exited, request)
         seen = _Seen.in_file(exited.stdout)
         kept = seen.thread_id or (None if request.is_new else request.session_id)
-        stderr = tail(exited.stderr)
+        stderr = _READING.sub("", tail(exited.stderr))
         if outcome := _not_resumed(request, exited, seen, stderr):
             return outcome
         failure = cut_short(exited, kept)
