@@ -188,7 +188,7 @@ def caller_is_agent(spool_root: Path) -> bool:
     """Whether this process belongs to a run of the gateway with that spool: by its mark, or by its ancestors."""
     root = os.path.realpath(spool_root)
     mark = environ.get(tree.MARK)
-    if mark and os.path.dirname(os.path.realpath(mark)) == root:
+    if mark and str(Path(os.path.realpath(mark)).parent) == root:
         return True
     table = tree.system().table()
     above = _ancestors(table)
@@ -351,8 +351,8 @@ def _recorded_tree(spool: Spool) -> dict[int, str]:
         lines = spool.tree.read_text("ascii").splitlines()
     except (OSError, ValueError):
         return {}
-    pairs = (line.split() for line in lines)
-    return {int(pair[0]): pair[1] for pair in pairs if len(pair) == 2 and pair[0].isdigit()}
+    pairs = (line.partition(" ") for line in lines)
+    return {int(pid): start for pid, _, start in pairs if pid.isdigit()}
 
 
 def _ancestors(table: tree.Table) -> set[int]:

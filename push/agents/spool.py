@@ -117,10 +117,11 @@ def write_result(spool: Spool, result: Exited) -> None:
     fields = {"ending": result.ending, "code": result.code, "errno": result.errno}
     temporary = spool.dir / "result.tmp"
     fd = open_private(temporary, os.O_WRONLY | os.O_CREAT)
-    with open(fd, "wb") as file:
-        file.write(json.dumps(fields).encode().ljust(RESULT_BYTES))
-        file.flush()
+    try:
+        os.write(fd, json.dumps(fields).encode().ljust(RESULT_BYTES))
         os.fsync(fd)
+    finally:
+        os.close(fd)
     temporary.rename(spool.result)
     _sync(spool.dir)
 
@@ -146,7 +147,7 @@ def read_result(spool: Spool) -> Exited | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(data)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 #: The variable that every process of a run inherits; its value is the run's spool folder.
 MARK = "PUSH_RUN"
 
+STARTTIME = 19  # its place in /proc/PID/stat, counted behind the name
+
 
 class Row:
     """One living process. `start` is a word that differs for every later process of the same pid."""
@@ -83,9 +85,9 @@ class ProcFs:
     def _row(self, pid: int) -> Row | None:
         # The name in parentheses may hold anything, parentheses and newlines too.
         fields = self._read(f"{pid}/stat").rpartition(b")")[2].split()
-        if len(fields) < 20 or fields[0] in (b"Z", b"X"):
+        if len(fields) <= STARTTIME or fields[0] in (b"Z", b"X"):
             return None
-        return Row(int(fields[1]), int(fields[2]), fields[19].decode())
+        return Row(int(fields[1]), int(fields[2]), fields[STARTTIME].decode())
 
     def _children(self, pid: int) -> list[int]:
         try:
@@ -134,7 +136,7 @@ class Ps:
     def ask(self, *arguments: str) -> bytes:
         """What `ps` prints, without the line about itself. In UTC, so that no change of zone moves a start."""
         reader, writer = os.pipe()
-        pid = os.posix_spawn(  # noqa: TID251 - the runner has no subprocess
+        pid = os.posix_spawn(  # the runner has no subprocess
             "/bin/ps",
             ("ps", *arguments),
             {"LC_ALL": "C", "TZ": "UTC"},
