@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from push.config.kinds import tokens_in
-from push.config.schema import FileTable
+from push.config.schema import FileTable, table_of
 from push.config.toml_lines import KeyPath, key_lines
 from push.errors import ConfigError
 
@@ -64,9 +64,8 @@ class Finding:
 
     def why(self) -> str:
         """What would be right, as one sentence part."""
-        meant = f"did you mean {self.nearest}?" if self.nearest else ""
-        expected = f"expected {self.expected}" if self.expected else ""
-        return "; ".join(part for part in (meant, expected) if part)
+        meant = f"did you mean {self.nearest}? " if self.nearest else ""
+        return f"{meant}expected {self.expected}" if self.expected else meant.rstrip()
 
 
 class InvalidConfig(ConfigError):
@@ -210,14 +209,8 @@ def _table_at(path: KeyPath) -> type[BaseModel] | None:
     model: type[BaseModel] = FileTable
     for name in names:
         field = model.model_fields.get(name)
-        inner = _model_in(field.annotation) if field else None
+        inner = table_of(field.annotation) if field else None
         if inner is None:
             return None
         model = inner
     return model
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((model for arg in getattr(annotation, "__args__", ()) if (model := _model_in(arg))), None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.plugin import _loader
 
 from push.config.kinds import (
     Age,
@@ -24,6 +25,10 @@ from push.config.kinds import (
     Token,
     Url,
 )
+
+# A plugin of pydantic that happens to be installed would be handed every value of the file, secrets too; and looking
+# for plugins costs 20 ms of every command.
+_loader._plugins = {}  # noqa: SLF001
 
 
 def _key(default: Any, meaning: str, *, shown: str | None = None) -> Any:
@@ -153,3 +158,10 @@ class FileTable(_Table):
     retention: ReservedTable = _key(ReservedTable(), "")
     reply: ReservedTable = _key(ReservedTable(), "")
     vault: ReservedTable = _key(ReservedTable(), "")
+
+
+def table_of(annotation: Any) -> type[BaseModel] | None:
+    """The table that a key's annotation holds, alone, in a list or as optional; None where it holds none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((table for inner in getattr(annotation, "__args__", ()) if (table := table_of(inner))), None)

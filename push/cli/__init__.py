@@ -1,0 +1,1 @@
+"""The command line: words, arguments, exit codes. One file per noun."""

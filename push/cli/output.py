@@ -1,0 +1,148 @@
+"""What the command line says: text, tables, JSON and errors, safe for a terminal.
+
+Owns the only writes to standard output and standard error; does not own what is said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from push import clock, environ
+from push.errors import PushError
+
+JSON_VERSION = 1
+
+#: Control characters that could steer a terminal: C0 but for newline and tab, DEL, C1.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class OutputClosed(Exception):
+    """Nobody reads our standard output any more. Ends the command quietly."""
+
+
+def clean(text: str) -> str:
+    """`text` without control characters other than newline and tab."""
+    return _CONTROLS.sub("", text)
+
+
+def prepare() -> None:
+    """Let a stream that cannot show a character show a stand-in instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def emit(text: str) -> None:
+    """Print a line (or several) on standard output, without control characters. Raises OutputClosed."""
+    _write(clean(text))
+
+
+def emit_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object, with the version of our JSON in front. Raises OutputClosed."""
+    _write(json.dumps({"version": JSON_VERSION, **value}, ensure_ascii=False, indent=2))
+
+
+def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> None:
+    """Print rows in aligned columns under headers; None is shown as `-`. Raises OutputClosed."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(_width(line[column]) for line in [list(headers), *cells]) for column in range(len(headers))]
+    lines = [_style(_aligned(headers, widths), "1", sys.stdout), *(_aligned(row, widths) for row in cells)]
+    _write("\n".join(lines))
+
+
+def error(exc: PushError, *, as_json: bool) -> None:
+    """Print an error on standard error: what, why, next command; or one JSON object."""
+    if as_json:
+        body: dict[str, object] = {"code": exc.code, "message": exc.message, "hint": exc.hint, "why": exc.why}
+        if exc.details:
+            body["details"] = list(exc.details)
+        _write_error(json.dumps({"version": JSON_VERSION, "error": body}, ensure_ascii=False))
+    else:
+        lines = [f"{_style('error:', '1;31', sys.stderr)} {clean(exc.message)}"]
+        lines += [f"{label} {clean(value)}" for label, value in (("why:", exc.why), ("next:", exc.hint)) if value]
+        lines += [f"also: {clean(detail)}" for detail in exc.details]
+        _write_error("\n".join(lines))
+
+
+def note(text: str) -> None:
+    """Print on standard error, for a person, without control characters. Where nobody reads it, nothing happens."""
+    _write_error(clean(text))
+
+
+class Waiting:
+    """A line on standard error that says how long we have waited, and for what; gone afterwards, none off a terminal."""
+
+    def __init__(self) -> None:
+        self._since = clock.monotonic()
+        self._shown = ""
+
+    def __enter__(self) -> Waiting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._show("")
+
+    def tick(self, what: str) -> None:
+        """Say that we still wait for `what`."""
+        if sys.stderr.isatty():
+            self._show(f"{clean(what)} … {clock.monotonic() - self._since:.0f} s")
+
+    def _show(self, line: str) -> None:
+        if line != self._shown:
+            _write_error("\r" + line.ljust(len(self._shown)) + ("" if line else "\r"), end="")
+            self._shown = line
+
+
+def close() -> None:
+    """Hand everything to the reader of standard output. Raises OutputClosed."""
+    _write("", end="")
+
+
+def _write(text: str, *, end: str = "\n") -> None:
+    try:
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        _to_nowhere(sys.stdout)  # else the interpreter complains when it flushes at its end
+        raise OutputClosed from None
+
+
+def _write_error(text: str, *, end: str = "\n") -> None:
+    try:
+        print(text, end=end, file=sys.stderr, flush=True)
+    except OSError:
+        _to_nowhere(sys.stderr)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _style(text: str, code: str, stream: TextIO) -> str:
+    if stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb":
+        return f"\x1b[{code}m{text}\x1b[0m"
+    return text
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None or value == "" else " ".join(clean(str(value)).split())
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that `text` takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(bool(unicodedata.combining(char)) for char in text)
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)]
+    return "  ".join(padded).rstrip()
