@@ -2,6 +2,7 @@
 # make test   everything that the tests need, then the tests
 # make lint   style, types, layers, sizes
 # make bench  the rows of DESIGN.md 12 with their floors
+# make docs   write the generated pages of the reference
 # make lock   pin the requirements anew (maintainers)
 #
 # Standard output belongs to the program: what make and pip have to say goes to standard error. Works with GNU make 3.81.
@@ -9,7 +10,7 @@
 .SILENT:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench lock clean
+.PHONY: help run test lint bench docs lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -38,6 +39,10 @@ lint: $(DEV)
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(PY) -m pytest -q -p no:cacheprovider tests/architecture/test_sizes.py
+
+docs: $(DEV)
+	$(PY) -m push config schema --markdown >docs/reference/configuration.md
+	$(PY) -m docs.generate
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -104,6 +104,13 @@ def test_a_decision_has_its_four_headings(document: Path) -> None:
     assert len(text.splitlines()) <= 60  # one page
 
 
+def test_the_code_names_documents_that_exist() -> None:
+    """In comments, and in what Push says to its user."""
+    for source in [*(ROOT / "push").rglob("*.py"), ROOT / "Makefile", ROOT / "pyproject.toml"]:
+        for name in re.findall(r"\bdocs/[\w/.-]+\.md", source.read_text()):
+            assert (ROOT / name).exists(), f"{named(source)}: {name}"
+
+
 def test_every_cited_decision_exists() -> None:
     """`ADR 0003` in a comment or document."""
     numbers = {document.name[:4] for document in ADRS}
