@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from push import clock
 from push.ledger import turns
+from push.model.values import Turn
 from push.tasks import roles, wake
 from push.tasks.drain import Drain, is_due
 from push.tasks.queue import Lane
@@ -31,14 +33,14 @@ class Consumer:
         home = gear.settings.home
         self._gear = gear
         self._role: Role = roles.take_consumer(home.run, command)
-        self.turns = turns_lane(gear, self._drain)
-        self._handler = Drain(
+        drain = Drain(
             gear.db,
-            TurnWorker(gear),
+            TurnWorker(gear, self._announce),
             gear.stop,
             (home.run / "locks", home.spool),
-            (self.turns.ring, lambda: _wake_sweep(home.run)),
+            (lambda conversation_id: self.turns.ring(conversation_id), lambda: _wake_sweep(home.run)),
         )
+        self.turns = turns_lane(gear, drain)
         self._sweep = Sweep(gear.db, home.run, gear.stop, self.turns.ring, self._role.beat)
         self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
 
@@ -48,23 +50,18 @@ class Consumer:
         self._sweep.start()
         self._supervisor.start()
 
-    def _drain(self, conversation_id: int) -> None:
-        try:
-            self._handler(conversation_id)
-        finally:
-            wake.ring(self._gear.settings.home.run, "terminal")
+    def _announce(self, _turn: Turn) -> None:
+        """A turn ended: whoever delivers for its channel looks. So far that is the terminals."""
+        wake.ring(self._gear.settings.home.run, "terminal")
 
     def _supervise(self) -> None:
-        listener = wake.Listener(self._gear.settings.home.run, "supervisor", SUPERVISE_SECONDS)
-        try:
-            while not self._gear.stop.is_set:
-                replaced = self.turns.replace_dead()
-                if replaced:
-                    log.error("%d worker threads had died and were replaced", replaced)
-                self._role.beat("turns", f"{self._gear.settings.turns_workers} workers")
-                listener.wait_for(SUPERVISE_SECONDS, self._gear.stop.fd)
-        finally:
-            listener.close()
+        pause = 0.0
+        while not self._gear.stop.wait(pause):
+            replaced = self.turns.replace_dead()
+            if replaced:
+                log.error("%d worker threads had died and were replaced", replaced)
+            self._role.beat("turns", f"{self._gear.settings.turns_workers} workers")
+            pause = SUPERVISE_SECONDS
 
     def is_idle(self) -> bool:
         """Whether nothing is open and due now: what `push consumer --drain` waits for."""
@@ -83,10 +80,10 @@ class Consumer:
         return not left and swept
 
 
-def turns_lane(gear: Gear, handler: object = None) -> Lane:
+def turns_lane(gear: Gear, handler: Callable[[int], None] | None = None) -> Lane:
     """The lane of conversations; without a handler, only to ring it."""
     home = gear.settings.home
-    return Lane("turns", home.queue_db, home.run, handler)  # type: ignore[arg-type]
+    return Lane("turns", home.queue_db, home.run, handler)
 
 
 def _wake_sweep(run_dir: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import select
 import signal
 import threading
 from collections.abc import Callable
@@ -20,7 +19,6 @@ from push.ledger import turns
 from push.providers.local import CHANNEL
 from push.tasks import roles
 from push.tasks.roles import Role
-from push.tasks.stop import StopFlag
 from push.tasks.turns import Gear
 
 log = logging.getLogger(__name__)
@@ -50,7 +48,7 @@ def serve(settings: Settings, command: str, parts: Parts, ready: Callable[[str],
         if consumer:
             consumer.start()
         ready(_summary(settings, parts))
-        _wait(stop)
+        stop.wait()
         return consumer.stop() if consumer else True
     finally:
         if poller:
@@ -82,9 +80,8 @@ def drain(settings: Settings, command: str) -> None:
     _handle_signals(gear)
     consumer = Consumer(gear, command)
     consumer.start()
-    pause = threading.Event()
-    while not gear.stop.is_set and not consumer.is_idle():
-        pause.wait(0.05)
+    while not consumer.is_idle() and not gear.stop.wait(0.05):
+        pass
     consumer.stop()
     gear.db.close()
 
@@ -92,13 +89,6 @@ def drain(settings: Settings, command: str) -> None:
 def _summary(settings: Settings, parts: Parts) -> str:
     what = " and ".join(word for word, wanted in (("polling", parts.poll), ("consuming", parts.consume)) if wanted)
     return f"Push is {what}. Home: {settings.home.root}. Agent: {settings.agent or 'none'}. Stop with Ctrl-C."
-
-
-def _wait(stop: StopFlag) -> None:
-    """Until the flag is set. Polling its descriptor cannot miss a signal that comes just before."""
-    poller = select.poll()
-    poller.register(stop.fd, select.POLLIN)
-    poller.poll()
 
 
 def _handle_signals(gear: Gear) -> None:

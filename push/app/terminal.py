@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 from push import clock
 from push.agents import process
-from push.agents.spool import Spool
 from push.app.consumer import Consumer, turns_lane
 from push.delivery.sending import send
 from push.errors import ConflictError
-from push.gateway import intake
+from push.gateway import cancelling, intake
 from push.ledger import outbox, turns
 from push.locks import FileLock
-from push.model.values import Delivered, Outbound, Turn
+from push.model.values import NotSent, Outbound, Turn
 from push.providers import local
 from push.tasks import roles, wake
 from push.tasks.turns import Gear
@@ -100,7 +99,7 @@ class Terminal:
         for turn_id in waiting:
             turn = turns.get(self._gear.db, turn_id)
             if turn is None or turn.state in _OPEN or outbox.is_open_for_turn(self._gear.db, turn_id):
-                continue
+                break  # a conversation is handled in order: the later ones are not ready either
             self.unanswered += turn.state != "answered"
             with self._mutex:
                 self._waiting.discard(turn_id)
@@ -127,7 +126,10 @@ class Terminal:
         self._listener.ring_self()
 
     def deliver(self) -> None:
-        """Print this terminal's answers, and those whose terminal is gone, in the order in which they were committed."""
+        """Print this terminal's answers, and those whose terminal is gone, in commit order.
+
+        Raises BrokenPipeError where nobody reads any more; what was not printed waits for the next terminal.
+        """
         if not any(self._is_mine(event) for _, event, _ in outbox.open_for(self._gear.db, local.CHANNEL, self._user)):
             return
         digest = hashlib.sha256(self._user.encode()).hexdigest()[:16]
@@ -136,18 +138,19 @@ class Terminal:
             return  # another terminal of this user prints
         with lock:
             for row, event, committed_at in outbox.open_for(self._gear.db, local.CHANNEL, self._user):
-                if self._is_mine(event) and not self._print(row, event, committed_at):
-                    return
+                if self._is_mine(event):
+                    self._print(row, event, committed_at)
 
-    def _print(self, row: Outbound, event: str | None, committed_at: int) -> bool:
+    def _print(self, row: Outbound, event: str | None, committed_at: int) -> None:
         if row.state == "sending":  # we hold the target's lock, so whoever was printing it is dead
             if not outbox.lost_sender(self._gear.db, row):
-                return True
+                return
             row = outbox.get(self._gear.db, row.id)
         own = event is not None and local.asked_at(event) == self._token
         screen = local.Screen(self._token, lambda text: self._show(Printed(text, own, committed_at, row.repeat)))
         outcome = send(self._gear.db, row, lambda sequence, text: screen.send(row.id, sequence, text))
-        return isinstance(outcome, Delivered)
+        if isinstance(outcome, NotSent):
+            raise BrokenPipeError(outcome.reason)
 
     def _is_mine(self, event: str | None) -> bool:
         token = local.asked_at(event) if event else ""
@@ -156,7 +159,7 @@ class Terminal:
     def cancel_oldest(self) -> bool:
         """Stop what this terminal waits for: the running agent, or a message that still waits."""
         turn = self.oldest_waiting()
-        return turn is not None and cancel(self._gear, turn)
+        return turn is not None and cancelling.cancel(self._gear.db, self._gear.settings.home.spool, turn.id)
 
     def close(self) -> None:
         """End; a running agent is left to its runner, its answer waits for the next terminal."""
@@ -165,16 +168,3 @@ class Terminal:
         self._lane.close()
         self._listener.close()
 
-
-def cancel(gear: Gear, turn: Turn) -> bool:
-    """Cancel a turn: at once where it has not begun, else by telling its runner. Returns whether there was anything."""
-    if turn.state in ("queued", "waiting"):
-        if turn.state == "waiting":
-            turns.resume_waiting(gear.db, turn, "operator")
-            turn = turns.get(gear.db, turn.id) or turn
-        turns.cancel(gear.db, turn, "operator")
-        return True
-    if turn.state == "running":
-        process.cancel(Spool.at(gear.settings.home.spool, f"t{turn.id}-{turn.attempt}"))
-        return True
-    return False

@@ -77,18 +77,18 @@ class Drain:
     def _conversation_lock(self, conversation_id: int) -> FileLock | None:
         """The conversation lock; waits for a runner that outlived its consumer. None when we are to stop."""
         path = self._locks / f"c{conversation_id}.lock"
-        while not self._stop.is_set:
-            lock = FileLock.take(path)
-            if lock is not None:
-                return lock
-            turn = turns.head(self._db, conversation_id)
-            if turn is None or turn.state != "running":
-                return FileLock.take(path, wait_seconds=1.0)  # its last holder is just closing it
-            spool = Spool.at(self._spools, f"t{turn.id}-{turn.attempt}")
+        lock = FileLock.take(path)
+        if lock is not None or self._stop.is_set:
+            return lock
+        turn = turns.head(self._db, conversation_id)
+        if turn is not None and turn.state == "running":
             log.info("conversation %d: waiting for the runner of turn %d", conversation_id, turn.id)
-            if not process.wait_for_runner(spool, self._stop.fd):
+            if not process.wait_for_runner(Spool.at(self._spools, f"t{turn.id}-{turn.attempt}"), self._stop.fd):
                 return None
-        return None
+        lock = FileLock.take(path, wait_seconds=1.0)  # its last holder may be just closing it
+        if lock is None:
+            log.error("conversation %d: its lock is held by no runner that we know", conversation_id)
+        return lock
 
     def _look_again(self, conversation_id: int) -> None:
         """What was committed while we unlocked was told to nobody; what is due later is the sweep's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 
 
 class StopFlag:
@@ -26,6 +27,12 @@ class StopFlag:
     def is_set(self) -> bool:
         """Whether it has been set."""
         return self._is_set
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Sleep until it is set (True), at most `seconds`. Polling the descriptor cannot miss an early signal."""
+        poller = select.poll()
+        poller.register(self.fd, select.POLLIN)
+        return bool(poller.poll(None if seconds is None else seconds * 1000))
 
     def close(self) -> None:
         """Close both ends, when nobody watches any more."""

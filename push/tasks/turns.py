@@ -7,12 +7,14 @@ Owns the order of steps and which crash leads where; does not own what each step
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from push import environ
 from push.agents import process
+from push.agents import spool as spooling
 from push.agents.environment import agent_environment
 from push.agents.process import Launch, Recovered
 from push.agents.spool import Spool
@@ -69,8 +71,10 @@ class Gear:
 class TurnWorker:
     """Handles one turn at a time, under the conversation's lock, which the caller holds and lends by descriptor."""
 
-    def __init__(self, gear: Gear) -> None:
+    def __init__(self, gear: Gear, announce: Callable[[Turn], None]) -> None:
+        """`announce` is called after each turn that ended, so that its reply is delivered."""
         self._gear = gear
+        self._announce = announce
         self._settings = gear.settings
         self._db = gear.db
         self._planner = Planner(gear.settings, gear.db, gear.state)
@@ -101,8 +105,7 @@ class TurnWorker:
     def _command(self, turn: Turn) -> Step:
         text = commands.run(turn.text, turn.conversation, self._gear.state)
         turns.answer_command(self._db, turn, text)
-        self._gear.audit.record("message_completed", turn=turn.id, thread=turn.conversation, reply=text)
-        return Step.ENDED
+        return self._ended(turn, "message_completed", reply=text)
 
     # -- a run ---------------------------------------------------------------------------------------------------
 
@@ -117,14 +120,14 @@ class TurnWorker:
         started = turns.get(self._db, turn.id)
         assert started is not None
         if turn.attempt:
-            Spool.at(self._spools, _run_id(turn)).remove()
+            spooling.remove(Spool.at(self._spools, _run_id(turn)))
         return self._execute(started, prepared, spool, lock_fd)
 
     def _spool(self, turn_id: int, attempt: int, turn: Turn, prepared: Prepared) -> Spool:
         request = request_for(turn, prepared.plan, Path(), (prepared.instructions, prepared.prompt))
         prompt = prepared.adapter.prompt_bytes(request)
         run_id = f"t{turn_id}-{attempt}"
-        spool = Spool.prepare(self._spools, run_id, prompt=prompt, instructions=prepared.instructions)
+        spool = spooling.prepare(self._spools, run_id, prompt=prompt, instructions=prepared.instructions)
         seam("turn.spooled")
         return spool
 
@@ -160,7 +163,7 @@ class TurnWorker:
             if not self._gear.stop.hard:
                 return Step.HANDED_OVER
             process.terminate(spool)
-            runner.wait_to_end()
+            runner.wait(None)
         seam("turn.runner_ended")
         return self._recover(turn, lock_fd, by="worker")
 
@@ -172,7 +175,7 @@ class TurnWorker:
             return self._judge(turn, found, by, lock_fd)
         if found is Recovered.UNKILLABLE:
             return self._postpone(turn, "unkillable")
-        if spool.cancel.exists():
+        if process.asked_to_cancel(spool):
             return self._cancel(turn, by)
         if found is Recovered.NEVER_STARTED:
             return self._run(turn, lock_fd)
@@ -260,7 +263,9 @@ class TurnWorker:
     def _ended(self, turn: Turn, event: str, *, step: Step = Step.ENDED, **fields: object) -> Step:
         """The ledger has it: empty the spool, tell the audit."""
         if turn.attempt and step is Step.ENDED:
-            Spool.at(self._spools, _run_id(turn)).remove()
+            spooling.remove(Spool.at(self._spools, _run_id(turn)))
+        if step is Step.ENDED:
+            self._announce(turn)
         backend = turn.plan.agent if turn.plan else None
         self._gear.audit.record(event, turn=turn.id, thread=turn.conversation, backend=backend, **fields)
         return step

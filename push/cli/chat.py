@@ -1,0 +1,166 @@
+"""`push chat`: talk to the assistant in this terminal, with one argument, or from a pipe."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import click
+
+from push.cli import options, output
+from push.errors import Failed, UsageError
+
+if TYPE_CHECKING:
+    from push.app.terminal import Printed, Terminal
+    from push.config.settings import Settings
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option("--user", default=None, help="Whose conversation (local:<user>); default: your login name.")
+@click.option("--no-wait", is_flag=True, help="Commit the message, print its turn's id, and do not wait.")
+@options.config_option
+@click.pass_context
+def chat(ctx: click.Context, text: str | None, user: str | None, *, no_wait: bool) -> None:
+    """Talk to the assistant here.
+
+    Without TEXT it reads lines: from you with a prompt, or from a pipe until its end. It exits with 0 when everything
+    was answered and 1 when something was not. Ctrl-C stops the agent that you wait for; Ctrl-D leaves.
+    """
+    from push.app.gear import open_gear
+    from push.app.terminal import Terminal
+
+    gear = open_gear(_settings(ctx))
+    terminal = Terminal(gear, user or getpass.getuser(), _show)
+    try:
+        if no_wait:
+            output.emit(str(terminal.submit(_one_message(text))))
+        else:
+            _talk(terminal, text)
+    except BrokenPipeError:
+        raise output.OutputClosed from None
+    finally:
+        if terminal.is_waiting and not no_wait:
+            output.note("Left while a message waits. It is kept; its answer is printed by the next `push chat`.")
+        terminal.close()
+        gear.db.close()
+    if terminal.unanswered:
+        raise Failed(
+            f"{terminal.unanswered} of the messages got no answer from the agent",
+            why="what was printed for them says why",
+            hint="push turns list",
+            code="unanswered",
+        )
+
+
+def _settings(ctx: click.Context) -> Settings:
+    from push import telemetry
+    from push.app import embedded
+
+    settings = options.settings_or_default(ctx)
+    telemetry.configure(settings, "chat")
+    return settings if settings.agent else embedded.choose(settings, output.note)
+
+
+def _one_message(text: str | None) -> str:
+    if text is None:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not text.strip():
+        raise UsageError("there is no message", hint='push chat --no-wait "What is on today?"')
+    return text
+
+
+def _show(printed: Printed) -> None:
+    if not printed.own:
+        output.note("An earlier answer:")
+    if printed.repeat:
+        output.note("Possibly a repeat: the terminal that was printing it was killed.")
+    try:
+        output.emit(printed.text)
+    except output.OutputClosed:
+        raise BrokenPipeError from None
+
+
+def _talk(terminal: Terminal, text: str | None) -> None:
+    if terminal.ensure_consumer():
+        output.note("No gateway is running, so this terminal answers by itself.")
+    terminal.look()
+    if text is not None:
+        terminal.submit(text)
+        _until_answered(terminal)
+    elif sys.stdin.isatty():
+        _converse(terminal)
+    else:
+        _pipe(terminal)
+
+
+def _until_answered(terminal: Terminal) -> None:
+    waiting = output.Waiting()
+    try:
+        while True:
+            waiting.clear()
+            terminal.look()
+            if not terminal.is_waiting:
+                return
+            turn = terminal.oldest_waiting()
+            postponed = turn is not None and turn.not_before is not None
+            waiting.tick("postponed; `push retries list` says why" if postponed else "working, Ctrl-C stops it")
+            terminal.pause()
+    finally:
+        waiting.clear()
+
+
+def _pipe(terminal: Terminal) -> None:
+    """Each line is a message; answers are printed as they come, while lines are still being read."""
+    ended = threading.Event()
+    failures: list[Exception] = []
+
+    def read() -> None:
+        try:
+            for line in sys.stdin.buffer:
+                text = line.decode("utf-8", "replace").rstrip("\r\n")
+                if text.strip():
+                    terminal.submit(text)
+        except Exception as exc:  # raised again by the main thread, once what came before is answered
+            failures.append(exc)
+        finally:
+            ended.set()
+            terminal.wake()
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    while True:
+        is_last_look = ended.is_set()
+        terminal.look()
+        if is_last_look and not terminal.is_waiting:
+            break
+        terminal.pause()
+    if failures:
+        raise failures[0]
+
+
+def _converse(terminal: Terminal) -> None:
+    output.note("Type a message and press Enter. /help lists the commands, Ctrl-D leaves.")
+    while True:
+        try:
+            text = input("you> ")
+        except EOFError:
+            output.note("")
+            return
+        if text.strip():
+            terminal.submit(text)
+            _answer_or_stop(terminal)
+        else:
+            terminal.look()
+
+
+def _answer_or_stop(terminal: Terminal) -> None:
+    try:
+        _until_answered(terminal)
+    except KeyboardInterrupt:
+        if not terminal.cancel_oldest():
+            raise
+        output.note("Stopping it …")
+        _until_answered(terminal)
+    terminal.unanswered = 0  # a person has seen what was said about it
