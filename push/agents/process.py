@@ -67,8 +67,10 @@ class RunnerProcess:
         self._pid = pid
         self._life = life
 
-    def wait(self, stop_fd: int) -> bool:
+    def wait(self, stop_fd: int | None) -> bool:
         """Sleep until the runner is gone (True) or `stop_fd` is readable (False; it can be waited for again).
+
+        None: until it is gone, which its deadline bounds.
 
         Gone means reaped: every descriptor of it is closed, and the lock is ours alone.
         """
@@ -128,6 +130,14 @@ def start(spool: Spool, launch: Launch, lock_fd: int) -> RunnerProcess:
 def cancel(spool: Spool) -> None:
     """Ask for the end of a run, for good: the runner obeys now, or when it gets that far. No error where it is over."""
     _end(spool, b"cancelled", signal.SIGUSR1)
+
+
+def asked_to_cancel(spool: Spool) -> bool:
+    """Whether a person asked for the end of this run."""
+    try:
+        return spool.cancel.read_bytes() == b"cancelled"
+    except FileNotFoundError:
+        return False
 
 
 def terminate(spool: Spool) -> None:
@@ -297,11 +307,12 @@ def _pidfd(pid: int | None) -> Iterator[int | None]:
             os.close(fd)
 
 
-def _readable(fd: int, stop_fd: int) -> bool:
+def _readable(fd: int, stop_fd: int | None) -> bool:
     """Wait for either; whether it was `fd`."""
     poll = select.poll()
     for each in (fd, stop_fd):
-        poll.register(each, select.POLLIN)
+        if each is not None:
+            poll.register(each, select.POLLIN)
     return any(each == fd for each, _ in poll.poll())
 
 
