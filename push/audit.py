@@ -105,4 +105,4 @@ class Audit:
 
 def _encode(record: Mapping[str, object]) -> str:
     """One line of ASCII: everything else, and every control character, is escaped."""
-    return json.dumps(record, separators=(",", ":")).replace("\x7f", "\\u007f")
+    return json.dumps(record, separators=(",", ":"))

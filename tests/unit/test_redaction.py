@@ -49,6 +49,11 @@ def test_c60_every_line_of_the_botfather_text_counts() -> None:
         assert "8012345678" not in redaction.text(written)
 
 
+def test_a_line_of_a_secret_and_the_secret_without_its_newline_count() -> None:
+    redaction = Redaction(["-----BEGIN-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END-----\n", "hunter22\n"])
+    assert redaction.text("bad base64: MIIEvQIBADANBgkqhkiG9w0BAQ, hunter22") == f"bad base64: {MARK}, {MARK}"
+
+
 def test_the_longer_secret_wins_over_one_that_it_contains() -> None:
     assert Redaction(["abcd", "abcdefgh"]).text("abcdefgh") == MARK
 
