@@ -8,6 +8,7 @@
 # Standard output belongs to the program: what make and pip have to say goes to standard error. Works with GNU make 3.81.
 
 .SILENT:
+.DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench docs lock clean
@@ -17,9 +18,10 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip -qq --no-input --disable-pip-version-check install
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
-# Anything newer than 3.11 that this machine has; PYTHON=... chooses one.
-PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
-	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+# The first of these that is new enough; PYTHON=... chooses another.
+CANDIDATES := python3 python3.13 python3.12 python3.11
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$name && break; done)
 
 help:
 	sed -n 's/^# make /make /p' Makefile
@@ -50,8 +52,9 @@ clean:
 # --- set-up -------------------------------------------------------------------------------------------------------
 
 $(PY):
-	test -n "$(PYTHON)" || { echo "Push needs Python 3.11 or newer; none of python3, python3.13, python3.12, python3.11 is." >&2; \
+	test -n "$(PYTHON)" || { echo "Push needs Python 3.11 or newer; none of $(CANDIDATES) is." >&2; \
 		echo "Install it, or name it: make run PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -c '$(NEW_ENOUGH)' || { echo "Push needs Python 3.11 or newer; $(PYTHON) is not." >&2; exit 1; }
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) comes without venv." >&2; \
 		echo "Install it (on Debian and Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
 	echo "Setting up $(VENV) (once) ..." >&2
