@@ -129,7 +129,7 @@ def start(spool: Spool, launch: Launch, lock_fd: int) -> RunnerProcess:
 
 def cancel(spool: Spool) -> None:
     """Ask for the end of a run, for good: the runner obeys now, or when it gets that far. No error where it is over."""
-    _end(spool, b"cancelled", signal.SIGUSR1)
+    _end(spool, "cancelled", signal.SIGUSR1)
 
 
 def asked_to_cancel(spool: Spool) -> bool:
@@ -142,7 +142,7 @@ def asked_to_cancel(spool: Spool) -> bool:
 
 def terminate(spool: Spool) -> None:
     """As `cancel`, with the ending `terminated`: the gateway ends, not the person."""
-    _end(spool, b"terminated", signal.SIGTERM)
+    _end(spool, "terminated", signal.SIGTERM)
 
 
 def living_runner(spool: Spool) -> int | None:
@@ -266,16 +266,13 @@ def _not_started(spool: Spool, number: int) -> RunnerProcess:
     return RunnerProcess(0, -1)
 
 
-def _end(spool: Spool, ending: bytes, number: signal.Signals) -> None:
+def _end(spool: Spool, ending: str, number: signal.Signals) -> None:
     try:
-        fd = open_private(spool.cancel, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        spool.cancel.hardlink_to(spool.dir / ending)  # whole at once, and a full disk does not refuse it
     except FileExistsError:
         pass  # who asked first is obeyed; hurrying again does no harm
     except FileNotFoundError:
         return
-    else:
-        os.write(fd, ending)
-        os.close(fd)
     record = _record(spool.runner)
     if record is not None and record.boot == tree.system().boot():
         _send(record.pid, record.start, number)

@@ -20,6 +20,8 @@ from push.paths import DIR_MODE, make_private, open_private
 FREE_BYTES = 64 * 1024 * 1024
 #: Bytes kept for the result from before the run, so that a disk that fills up meanwhile cannot lose it.
 RESULT_BYTES = 512
+#: What may be asked of a run: each lies ready as a file with its own name in it, to be linked as `cancel`.
+ASKED = ("cancelled", "terminated")
 
 _ENDINGS = frozenset({"exited", "timed_out", "cancelled", "terminated", "output_limit", "not_started"})
 
@@ -99,6 +101,8 @@ def prepare(root: Path, run_id: str, *, prompt: bytes, instructions: str, free_b
     _write(spool.prompt, prompt)
     _write(spool.instructions, instructions.encode("utf-8", "replace"))
     _write(spool.dir / "result.tmp", b" " * RESULT_BYTES)
+    for ending in ASKED:
+        _write(spool.dir / ending, ending.encode())
     for folder in (spool.dir, root):
         _sync(folder)
     return spool

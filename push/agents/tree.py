@@ -6,7 +6,6 @@ nothing. A process is named by its pid and its start together: pids are used aga
 
 import os
 import sys
-from collections.abc import Iterable
 
 #: The variable that every process of a run inherits; its value is the run's spool folder.
 MARK = "PUSH_RUN"
@@ -51,7 +50,7 @@ class ProcFs:
     def descendants(self, pid: int) -> dict[int, str]:
         """The living processes below `pid`, with their starts; cheap enough for every second (20 us)."""
         if not os.access(f"{self._root}/{os.getpid()}/task/{os.getpid()}/children", os.R_OK):
-            return below(self.table(), [pid])  # a kernel without CONFIG_PROC_CHILDREN
+            return below(self.table(), {pid})  # a kernel without CONFIG_PROC_CHILDREN
         found: dict[int, str] = {}
         waiting = [pid]
         while waiting:
@@ -120,7 +119,7 @@ class Ps:
 
     def descendants(self, pid: int) -> dict[int, str]:
         """The living processes below `pid`, with their starts (6 ms)."""
-        return below(self.table(), [pid])
+        return below(self.table(), {pid})
 
     def marked(self, mark: str) -> dict[int, str]:
         """The living processes whose environment holds the mark, as far as the system shows environments."""
@@ -149,7 +148,7 @@ class Ps:
         return b"\n".join(line for line in text.splitlines() if line.split(None, 1)[:1] != [b"%d" % pid])
 
 
-def below(table: Table, pids: Iterable[int]) -> dict[int, str]:
+def below(table: Table, pids: set[int]) -> dict[int, str]:
     """The descendants of `pids` in `table`, with their starts."""
     children: dict[int, list[int]] = {}
     for pid, row in table.items():
