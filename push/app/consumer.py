@@ -38,7 +38,7 @@ class Consumer:
             TurnWorker(gear, self._announce),
             gear.stop,
             (home.run / "locks", home.spool),
-            (lambda conversation_id: self.turns.ring(conversation_id), lambda: _wake_sweep(home.run)),
+            (self._ring, lambda: _wake_sweep(home.run)),
         )
         self.turns = turns_lane(gear, drain)
         self._sweep = Sweep(gear.db, home.run, gear.stop, self.turns.ring, self._role.beat)
@@ -49,6 +49,9 @@ class Consumer:
         self.turns.serve(self._gear.settings.turns_workers, self._gear.db.close_thread)
         self._sweep.start()
         self._supervisor.start()
+
+    def _ring(self, conversation_id: int) -> None:
+        self.turns.ring(conversation_id)
 
     def _announce(self, _turn: Turn) -> None:
         """A turn ended: whoever delivers for its channel looks. So far that is the terminals."""

@@ -17,9 +17,6 @@ def open_gear(settings: Settings) -> Gear:
         settings=settings,
         db=Database.open(settings.home.push_db),
         state=StateFile(settings.home.state),
-        audit=Audit(
-            settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values()
-        ),
+        audit=Audit(settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values()),
         stop=StopFlag(),
     )
-

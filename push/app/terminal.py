@@ -105,6 +105,12 @@ class Terminal:
                 self._waiting.discard(turn_id)
 
     @property
+    def has_news(self) -> bool:
+        """Whether there is an answer for this terminal to print."""
+        rows = outbox.open_for(self._gear.db, local.CHANNEL, self._user)
+        return any(self._is_mine(event) for _, event, _ in rows)
+
+    @property
     def is_waiting(self) -> bool:
         """Whether a message of this terminal has no answer yet."""
         with self._mutex:
@@ -130,10 +136,11 @@ class Terminal:
 
         Raises BrokenPipeError where nobody reads any more; what was not printed waits for the next terminal.
         """
-        if not any(self._is_mine(event) for _, event, _ in outbox.open_for(self._gear.db, local.CHANNEL, self._user)):
+        if not self.has_news:
             return
         digest = hashlib.sha256(self._user.encode()).hexdigest()[:16]
-        lock = FileLock.take(self._gear.settings.home.run / "targets" / f"{local.CHANNEL}-{digest}.lock", wait_seconds=1)
+        path = self._gear.settings.home.run / "targets" / f"{local.CHANNEL}-{digest}.lock"
+        lock = FileLock.take(path, wait_seconds=1)
         if lock is None:
             return  # another terminal of this user prints
         with lock:
@@ -167,4 +174,3 @@ class Terminal:
             self._consumer.stop()
         self._lane.close()
         self._listener.close()
-

@@ -97,19 +97,17 @@ def _talk(terminal: Terminal, text: str | None) -> None:
 
 
 def _until_answered(terminal: Terminal) -> None:
-    waiting = output.Waiting()
-    try:
+    with output.Waiting() as waiting:
         while True:
-            waiting.clear()
+            if terminal.has_news:
+                waiting.clear()
             terminal.look()
             if not terminal.is_waiting:
                 return
             turn = terminal.oldest_waiting()
             postponed = turn is not None and turn.not_before is not None
-            waiting.tick("postponed; `push retries list` says why" if postponed else "working, Ctrl-C stops it")
+            waiting.tick("an answer (postponed; `push retries list` says why)" if postponed else "an answer")
             terminal.pause()
-    finally:
-        waiting.clear()
 
 
 def _pipe(terminal: Terminal) -> None:
@@ -123,7 +121,7 @@ def _pipe(terminal: Terminal) -> None:
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 if text.strip():
                     terminal.submit(text)
-        except Exception as exc:  # raised again by the main thread, once what came before is answered
+        except Exception as exc:  # noqa: BLE001 - raised again by the main thread, once what came before is answered
             failures.append(exc)
         finally:
             ended.set()

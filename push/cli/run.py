@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from push.cli import options, output
 from push.errors import TemporaryError
+
+if TYPE_CHECKING:
+    from push.app.service import Parts
+    from push.config.settings import Settings
 
 
 @click.command()
@@ -48,10 +54,9 @@ def consumer(ctx: click.Context, *, drain: bool) -> None:
     _serve(ctx, "push consumer", service.Parts(consume=True))
 
 
-def _serve(ctx: click.Context, command: str, parts: object) -> None:
-    from push.app.service import Parts, serve
+def _serve(ctx: click.Context, command: str, parts: Parts) -> None:
+    from push.app.service import serve
 
-    assert isinstance(parts, Parts)
     settings = _configured(ctx, command.split()[1])
     if not serve(settings, command, parts, output.note):
         raise TemporaryError(
@@ -62,7 +67,7 @@ def _serve(ctx: click.Context, command: str, parts: object) -> None:
         )
 
 
-def _configured(ctx: click.Context, role: str):  # type: ignore[no-untyped-def]
+def _configured(ctx: click.Context, role: str) -> Settings:
     from push import telemetry
 
     settings = options.settings(ctx)

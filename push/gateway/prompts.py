@@ -21,9 +21,9 @@ _INTERRUPTED = (
 
 
 def with_history(message: str, history: Sequence[tuple[str, str]]) -> tuple[str, int]:
-    """The message after up to 20 earlier (role, text), 4 KiB each and 16 KiB in all; oldest are dropped first.
+    r"""The message after up to 20 earlier (role, text), 4 KiB each and 16 KiB in all; oldest are dropped first.
 
-    Returns the prompt and how many messages it holds. `@` is written as \\u0040: some CLIs attach what it points to.
+    Returns the prompt and how many messages it holds. `@` is written as \u0040: some CLIs attach what it points to.
     """
     frame = len(f"{_OPENING}\n\n{_CLOSING}\n\n".encode())
     lines: list[str] = []

@@ -23,7 +23,10 @@ def peewee_database(path: Path, pragmas: Mapping[str, Any], timeout_seconds: flo
     if CYSQLITE:
         from playhouse.cysqlite_ext import CySqliteDatabase
 
-        return CySqliteDatabase(str(path), rank_functions=False, pragmas=dict(pragmas), timeout=timeout_seconds)
+        database: SqliteDatabase = CySqliteDatabase(
+            str(path), rank_functions=False, pragmas=dict(pragmas), timeout=timeout_seconds
+        )
+        return database
     return SqliteDatabase(str(path), pragmas=dict(pragmas), timeout=timeout_seconds)
 
 

@@ -26,9 +26,7 @@ def born(db: Database, machine: Machine, row_id: int, state: str, by: Actor) -> 
     db.execute(_HISTORY, (machine.name, row_id, None, state, by, clock.now_ms(), None))
 
 
-def move(
-    db: Database, machine: Machine, row_id: int, edge: tuple[str, str, Actor], **columns: object
-) -> None:
+def move(db: Database, machine: Machine, row_id: int, edge: tuple[str, str, Actor], **columns: object) -> None:
     """Move row `row_id` along `edge` = (from, to, by), setting `columns` as well. Inside `db.write()`.
 
     A column `reason` goes into the history too. Raises ValueError for an edge that the table does not have, StaleRow
@@ -47,4 +45,4 @@ def move(
 def _statement(table: str, source: str, target: str, columns: tuple[str, ...]) -> str:
     assert table in MACHINES
     assignments = "".join(f", {column} = ?" for column in columns)
-    return f"UPDATE {table} SET state = '{target}'{assignments} WHERE id = ? AND state = '{source}'"  # noqa: S608
+    return f"UPDATE {table} SET state = '{target}'{assignments} WHERE id = ? AND state = '{source}'"

@@ -66,8 +66,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             UNIQUE (channel, event_id)
         ) STRICT""",
         "CREATE INDEX turn_conversation ON turn (conversation_id, id)",
-        "CREATE INDEX turn_open ON turn (conversation_id, id) "
-        "WHERE state IN ('interrupted','queued','running','waiting')",
+        """CREATE INDEX turn_open ON turn (conversation_id, id)
+            WHERE state IN ('interrupted','queued','running','waiting')""",
         "CREATE INDEX turn_failed ON turn (id) WHERE state = 'failed'",
         """CREATE TABLE outbound (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -84,8 +84,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             created_at INTEGER NOT NULL,
             finished_at INTEGER
         ) STRICT""",
-        "CREATE INDEX outbound_open ON outbound (channel, target, id) "
-        "WHERE state IN ('pending','sending','waiting')",
+        """CREATE INDEX outbound_open ON outbound (channel, target, id)
+            WHERE state IN ('pending','sending','waiting')""",
         "CREATE INDEX outbound_stuck ON outbound (id) WHERE state IN ('failed','unknown')",
         """CREATE TABLE part (
             outbound_id INTEGER NOT NULL REFERENCES outbound(id),

@@ -18,6 +18,7 @@ _COLUMNS = (
     "t.interruptions, t.delays, t.not_before, t.received_at, t.agent, t.session_id, t.is_new, t.epoch, t.work_dir, "
     "t.instructions_sha256, t.rehydrated"
 )
+_FIELDS = tuple(field for field in Turn.__slots__ if field != "plan")
 _FROM = "FROM turn t JOIN conversation c ON c.id = t.conversation_id"
 _HEAD = f"SELECT {_COLUMNS} {_FROM} WHERE t.conversation_id = ? AND t.state IN {TURN_OPEN} ORDER BY t.id LIMIT 1"
 _HEADS = (
@@ -88,7 +89,7 @@ def head(db: Database, conversation_id: int) -> Turn | None:
 
 def get(db: Database, turn_id: int) -> Turn | None:
     """One turn by its id."""
-    row = db.one(f"SELECT {_COLUMNS} {_FROM} WHERE t.id = ?", (turn_id,))  # noqa: S608
+    row = db.one(f"SELECT {_COLUMNS} {_FROM} WHERE t.id = ?", (turn_id,))
     return _turn(row) if row else None
 
 
@@ -99,7 +100,7 @@ def open_conversations(db: Database) -> list[tuple[int, int | None]]:
 
 def has_open(db: Database, conversation_id: int) -> bool:
     """Whether the conversation has an open turn."""
-    sql = f"SELECT 1 FROM turn WHERE conversation_id = ? AND state IN {TURN_OPEN} LIMIT 1"  # noqa: S608
+    sql = f"SELECT 1 FROM turn WHERE conversation_id = ? AND state IN {TURN_OPEN} LIMIT 1"
     return db.one(sql, (conversation_id,)) is not None
 
 
@@ -115,7 +116,7 @@ def start_again(db: Database, turn: Turn, plan: Plan) -> None:
     """A running turn gets a fresh attempt, its earlier one having run nothing (missing session, never started)."""
     columns = _plan_columns(plan)
     assignments = ", ".join(f"{name} = ?" for name in columns)
-    sql = f"UPDATE turn SET attempt = ?, {assignments} WHERE id = ? AND state = 'running'"  # noqa: S608
+    sql = f"UPDATE turn SET attempt = ?, {assignments} WHERE id = ? AND state = 'running'"
     with db.write():
         db.execute(sql, (turn.attempt + 1, *columns.values(), turn.id))
     seam("turn.running_committed")
@@ -148,9 +149,7 @@ def fail(db: Database, turn: Turn, reply: Reply, by: Actor, why: Failure) -> Non
     _end(db, turn, reply, (turn.state, "failed", by), columns)
 
 
-def _end(
-    db: Database, turn: Turn, reply: Reply, edge: tuple[str, str, Actor], columns: dict[str, object]
-) -> None:
+def _end(db: Database, turn: Turn, reply: Reply, edge: tuple[str, str, Actor], columns: dict[str, object]) -> None:
     columns |= _usage_columns(db, turn, reply.usage)
     seam("turn.before_answer_commit")
     with db.write():
@@ -191,7 +190,7 @@ def postpone(db: Database, turn: Turn, reason: str, seconds: float) -> None:
     """Leave a turn where it is and look again after `seconds`: something of ours is broken (disk, state.json)."""
     with db.write():
         db.execute(
-            f"UPDATE turn SET not_before = ?, reason = ? WHERE id = ? AND state IN {TURN_OPEN}",  # noqa: S608
+            f"UPDATE turn SET not_before = ?, reason = ? WHERE id = ? AND state IN {TURN_OPEN}",
             (_after(seconds), reason, turn.id),
         )
 
@@ -199,7 +198,7 @@ def postpone(db: Database, turn: Turn, reason: str, seconds: float) -> None:
 def now_due(db: Database, turn_id: int) -> bool:
     """Forget a postponement; returns whether there was an open turn of that id."""
     with db.write():
-        sql = f"UPDATE turn SET not_before = NULL WHERE id = ? AND state IN {TURN_OPEN}"  # noqa: S608
+        sql = f"UPDATE turn SET not_before = NULL WHERE id = ? AND state IN {TURN_OPEN}"
         return db.execute(sql, (turn_id,)) == 1
 
 
@@ -270,4 +269,4 @@ def _turn(row: Row) -> Turn:
     plan = None
     if agent is not None:
         plan = Plan(agent, session_id, bool(is_new), epoch, work_dir, digest, rehydrated)
-    return Turn(*row[:14], plan=plan)
+    return Turn(**dict(zip(_FIELDS, row[:14], strict=True)), plan=plan)

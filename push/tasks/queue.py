@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 _Base: Any = CySqliteStorage if engine.CYSQLITE else SqliteStorage
 
 
-class BellStorage(_Base):  # type: ignore[misc]
+class BellStorage(_Base):
     """SQLite storage in which a waiting bell is unique, and readers block on a datagram socket.
 
     `synchronous=OFF`: the file may be deleted or damaged at any time; it is then made anew.
@@ -50,7 +50,7 @@ class BellStorage(_Base):  # type: ignore[misc]
 
     def _create_connection(self) -> Any:
         connection = super()._create_connection()
-        self._inode = os.stat(self.filename).st_ino
+        self._inode = Path(self.filename).stat().st_ino
         return connection
 
     def enqueue(self, data: bytes, priority: float | None = None) -> None:
@@ -83,7 +83,7 @@ class BellStorage(_Base):  # type: ignore[misc]
 
     def _is_present(self) -> bool:
         try:
-            return os.stat(self.filename).st_ino == self._inode
+            return Path(self.filename).stat().st_ino == self._inode
         except FileNotFoundError:
             return False
 

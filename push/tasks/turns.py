@@ -183,7 +183,7 @@ class TurnWorker:
 
     # -- its end -------------------------------------------------------------------------------------------------
 
-    def _judge(self, turn: Turn, exited: Exited, by: Actor, lock_fd: int) -> Step:
+    def _judge(self, turn: Turn, exited: Exited, by: Actor, lock_fd: int) -> Step:  # noqa: PLR0911 - one per outcome
         outcome = self._read(turn, exited)
         match outcome:
             case Answered(output):

@@ -21,7 +21,7 @@ _SUN_PATH_BYTES = 100  # 104 on macOS, 108 on Linux, less a suffix
 
 
 def socket_folder(run_dir: Path) -> Path:
-    """Where the sockets of a home are: `run_dir`, or, where its path is too long for one, a private folder in TMPDIR."""
+    """Where the sockets of a home are: `run_dir`, or a private folder in TMPDIR where its path is too long for one."""
     if len(os.fsencode(run_dir)) + 24 <= _SUN_PATH_BYTES:
         return run_dir
     digest = hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]
