@@ -35,12 +35,12 @@ test: $(DEV)
 bench: $(DEV)
 	exec $(PY) -m benchmarks $(ARGS)
 
+# All of them, so that one run shows everything.
+CHECKS := "ruff check ." "ruff format --check ." "mypy" "lint-imports --no-logo" \
+	"pytest -q -p no:cacheprovider tests/architecture/test_sizes.py"
+
 lint: $(DEV)
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
-	$(PY) -m mypy
-	$(VENV)/bin/lint-imports --no-logo
-	$(PY) -m pytest -q -p no:cacheprovider tests/architecture/test_sizes.py
+	status=0; for check in $(CHECKS); do $(VENV)/bin/$$check || status=1; done; exit $$status
 
 docs: $(DEV)
 	$(PY) -m push config schema --markdown >docs/reference/configuration.md
