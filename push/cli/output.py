@@ -11,7 +11,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from push import clock, environ
 from push.errors import PushError
@@ -76,16 +76,20 @@ def note(text: str) -> None:
 
 
 class Waiting:
-    """A line on standard error that says how long we have waited, and for what; gone afterwards, none off a terminal."""
+    """A line on standard error: for what we wait, and how long already. Gone afterwards; none off a terminal."""
 
     def __init__(self) -> None:
         self._since = clock.monotonic()
         self._shown = ""
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away, before something is printed."""
         self._show("")
 
     def tick(self, what: str) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +45,21 @@ _BOUNDS = {
 }
 _SECRET_WORD = re.compile(r"[A-Za-z0-9_-]{32,}|sk-[A-Za-z0-9_-]{8,}")
 _LONGEST_KEY = 60
+_SHORT_TABLE = 12  # keys; a longer table is not listed where a near key was found
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong. `problem` follows the key's name ("is not a setting"); `nearest` is a valid key."""
+    """One thing that is wrong. `problem` follows the key's name ("is not a setting"); `nearest` is a valid key.
+
+    `expected` says what would be right; `advice` is a whole sentence in its place.
+    """
 
     path: KeyPath
     problem: str
     expected: str = ""
     nearest: str | None = None
+    advice: str = ""
     line: int | None = None
 
     @property
@@ -64,8 +69,9 @@ class Finding:
 
     def why(self) -> str:
         """What would be right, as one sentence part."""
-        meant = f"did you mean {self.nearest}? " if self.nearest else ""
-        return f"{meant}expected {self.expected}" if self.expected else meant.rstrip()
+        meant = f"did you mean {self.nearest}?" if self.nearest else ""
+        right = f"expected {self.expected}" if self.expected else self.advice
+        return " ".join(part for part in (meant, right) if part)
 
 
 class InvalidConfig(ConfigError):
@@ -74,7 +80,7 @@ class InvalidConfig(ConfigError):
     def __init__(self, file: Path, findings: Sequence[Finding]) -> None:
         first, *others = findings
         super().__init__(
-            f"{_place(file, first)}: {first.key} {first.problem}".replace(":  ", ": "),
+            f"{_place(file, first)}: {first.key} {first.problem}",
             why=first.why(),
             hint=f"correct the file, then run: push config validate --config {shlex.quote(str(file))}",
             code="invalid_config",
@@ -117,7 +123,7 @@ def located(findings: Sequence[Finding], text: str, aliases: Mapping[KeyPath, Ke
         path = _written_path(finding.path, aliases)
         at = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in lines), None)
         line = lines[at] if at else None
-        placed.append(Finding(path, finding.problem, finding.expected, finding.nearest, line))
+        placed.append(replace(finding, path=path, line=line))
     return sorted(placed, key=lambda finding: finding.line or 0)
 
 
@@ -138,7 +144,7 @@ def _from_pydantic(item: dict[str, Any]) -> Finding:
     if kind == "extra_forbidden":
         return unknown_key(path)
     if kind == "missing":
-        return Finding(path, "is missing", _choices(path))
+        return Finding(path[:-1], f"has no {path[-1]}", f"a key {path[-1]}")
     got = kind_of(item["input"])
     if kind == "setting":
         return Finding(path, f"is {context['got'] or got}", context["expected"])
@@ -147,18 +153,12 @@ def _from_pydantic(item: dict[str, Any]) -> Finding:
         choices = _literals(str(context["expected"]))
         nearest = _nearest(value, choices) if isinstance(value, str) else None
         problem = "is not one of its choices" if isinstance(value, str) else f"is {got}"
-        return Finding(path, problem, context["expected"], f'"{nearest}"' if nearest else None)
+        expected = str(context["expected"]).replace("'", '"')
+        return Finding(path, problem, expected, f'"{nearest}"' if nearest else None)
     if kind in _BOUNDS:
         return Finding(path, "is out of bounds", _BOUNDS[kind].format(**context))
     hint = ", each under its own [[routes]]" if path == ("routes",) else ""
     return Finding(path, f"is {got}", _EXPECTED[kind] + hint)
-
-
-def _choices(path: KeyPath) -> str:
-    field = _table_at(path[:-1])
-    name = path[-1]
-    description = field.model_fields[str(name)].description if field else None
-    return (description or "a value").rstrip(".")
 
 
 def _literals(expected: str) -> list[str]:
@@ -174,8 +174,10 @@ def unknown_key(path: KeyPath) -> Finding:
     nearest = f"{where}{', ' if ', item' in where else '.'}{near}" if near and where else near
     if nearest is None:
         nearest = _elsewhere(name, path)
-    expected = f"one of {', '.join(sorted(keys))}" if keys else "no key: the table is reserved"
-    return Finding(path, "is not a setting", expected, nearest)
+    if not keys:
+        return Finding(path, "is not a setting", advice="the table is reserved: it holds no key in this version")
+    listed = nearest is None or len(keys) <= _SHORT_TABLE
+    return Finding(path, "is not a setting", f"one of {', '.join(sorted(keys))}" if listed else "", nearest)
 
 
 def _elsewhere(name: str, path: KeyPath) -> str | None:

@@ -71,7 +71,9 @@ def _api_key(value: object) -> object:
 def _dsn(value: object) -> object:
     if isinstance(value, str) and is_dsn(value.strip()):
         return value.strip()
-    raise complaint("a Sentry DSN, as in https://KEY@HOST/PROJECT", "another string" if isinstance(value, str) else "")
+    raise complaint(
+        "a Sentry DSN, as in https://KEY@HOST/PROJECT", "a string that is none" if isinstance(value, str) else ""
+    )
 
 
 def is_dsn(text: str) -> bool:
@@ -89,7 +91,7 @@ def _url(value: object) -> object:
     except ValueError:
         valid = False
     if not valid or re.search(r"[\s@?#]", value.strip()):
-        raise complaint(expected, "another string")
+        raise complaint(expected, "a string that is no such URL")
     return value.strip().rstrip("/")
 
 
@@ -115,7 +117,7 @@ class _Duration:
         if seconds is None:
             raise complaint(self.expected, "a string that is no duration" if isinstance(value, str) else "")
         if not self.least <= seconds <= self.most:
-            raise complaint(self.expected, f"one of {format_duration(seconds)}")
+            raise complaint(self.expected, "a duration out of bounds")
         return seconds
 
 

@@ -26,8 +26,8 @@ FLAT_KEYS: dict[str, tuple[str, str]] = {
 
 _ASSISTANT_DEFAULTS = {"assistant_dir": "~/.push", "jobs_dir": "~/.push/jobs"}
 
-_PERMISSIONS = "no such key: an agent's permissions, sandbox and tools are set in its own configuration; remove it"
-_SLACK = "no such table: this version has the channels imessage, telegram and local; remove it"
+_PERMISSIONS = "remove it: an agent's permissions, sandbox and tools are set in its own configuration"
+_SLACK = "remove it: this version has the channels imessage, telegram and local"
 
 _REMOVED: dict[str, str] = {
     "permission_profile": _PERMISSIONS,
@@ -43,7 +43,7 @@ _REMOVED: dict[str, str] = {
     "claude_disallowed_tools": _PERMISSIONS,
     "codex_sandbox": _PERMISSIONS,
     "codex_approval_policy": _PERMISSIONS,
-    "assistant": "no such table: move who the assistant is into SOUL.md in assistant_root; remove it",
+    "assistant": "move who the assistant is into SOUL.md in assistant_root, and remove it",
     "slack": _SLACK,
     "missive": _SLACK,
 }
@@ -69,8 +69,7 @@ def translate(document: dict[str, Any], base: Path) -> Translated:
     findings += doubled
     old_layout = not {"assistant_dir", "jobs_dir"}.isdisjoint(document)
     if old_layout:
-        findings += _move_assistant(document, base)
-        aliases[("assistant_root",)] = ("assistant_dir",)
+        findings += _move_assistant(document, base, aliases)
     written = {
         f"{name}.{inner}" if isinstance(value, dict) else name
         for name, value in document.items()
@@ -79,11 +78,12 @@ def translate(document: dict[str, Any], base: Path) -> Translated:
     return Translated(aliases, findings, frozenset(written), old_layout)
 
 
-def _move_assistant(document: dict[str, Any], base: Path) -> list[Finding]:
+def _move_assistant(document: dict[str, Any], base: Path, aliases: dict[KeyPath, KeyPath]) -> list[Finding]:
     """`assistant_dir` and `jobs_dir` become `assistant_root`, if they are one repository."""
+    written = [name for name in _ASSISTANT_DEFAULTS if name in document]
     folders = {name: document.pop(name, default) for name, default in _ASSISTANT_DEFAULTS.items()}
     if "assistant_root" in document:
-        return [Finding(("assistant_root",), "is set beside assistant_dir or jobs_dir", "assistant_root alone")]
+        return [Finding((written[0],), "is set beside assistant_root, which replaces it", "assistant_root alone")]
     paths = {}
     for name, text in folders.items():
         path = resolve(text, base) if isinstance(text, str) else f"is {kind_of(text)}"
@@ -91,9 +91,16 @@ def _move_assistant(document: dict[str, Any], base: Path) -> list[Finding]:
             return [Finding((name,), path, expected_path(base=base))]
         paths[name] = path
     if paths["jobs_dir"] != paths["assistant_dir"] / "jobs":
-        advice = "SOUL.md, context/ and jobs/ in one folder, named by assistant_root instead of the two old keys"
-        return [Finding(("jobs_dir",), "is not the folder jobs of assistant_dir", advice)]
+        advice = "move SOUL.md, context/ and jobs/ into one folder, and name it by assistant_root instead of both keys"
+        return [
+            Finding(
+                (written[-1],),
+                "is not part of one assistant's folder: jobs_dir must be assistant_dir/jobs",
+                advice=advice,
+            )
+        ]
     document["assistant_root"] = str(paths["assistant_dir"])
+    aliases[("assistant_root",)] = ("assistant_dir",)
     return []
 
 
@@ -106,15 +113,15 @@ def _removed_keys(document: dict[str, Any]) -> list[Finding]:
             found.append(_take(route, ("routes", index, "permission_profile")))
     telegram = document.get("telegram")
     if isinstance(telegram, dict) and telegram.pop("max_audio_bytes", None) is not None:
-        advice = "no such key: the limit is fixed at 20 MiB; remove it"
-        found.append(Finding(("telegram", "max_audio_bytes"), "is no longer a setting", advice))
+        advice = "remove it: the limit is fixed at 20 MiB"
+        found.append(Finding(("telegram", "max_audio_bytes"), "is no longer a setting", advice=advice))
     return found
 
 
 def _take(table: dict[str, Any], path: KeyPath) -> Finding:
     name = str(path[-1])
     del table[name]
-    return Finding(path, "is no longer a setting", _REMOVED[name])
+    return Finding(path, "is no longer a setting", advice=_REMOVED[name])
 
 
 def _move_flat_keys(document: dict[str, Any]) -> tuple[dict[KeyPath, KeyPath], list[Finding]]:

@@ -16,6 +16,7 @@ from push.config.build import build
 from push.config.findings import Finding, InvalidConfig, from_validation, located
 from push.config.schema import FileTable
 from push.config.settings import Settings
+from push.config.source import ConfigMissing
 from push.config.toml_lines import KeyPath
 from push.paths import Home, default_home
 
@@ -51,11 +52,13 @@ def load(explicit: Path | None = None) -> Settings:
 
 def load_or_default(explicit: Path | None = None) -> Settings:
     """As `load`; but where the default file is absent, the embedded default: the terminal, and no agent chosen."""
-    path = config_path(explicit)
-    if explicit is not None or path.exists() or path.is_symlink():
+    try:
         return load(explicit)
+    except ConfigMissing:
+        if explicit is not None:
+            raise
     home = Home.at(default_home())
-    chosen = places.Places(path, home, home.root / places.ASSISTANT, None, legacy=False)
+    chosen = places.Places(config_path(), home, home.root / places.ASSISTANT)
     return build(None, FileTable(channel="local"), chosen, frozenset()).with_agent("")
 
 

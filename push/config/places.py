@@ -6,8 +6,8 @@ Owns the rules for paths; does not create, read or check anything in the files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from push.config.findings import Finding
 from push.config.rules import enabled_channels
 from push.config.schema import FileTable
 from push.config.settings import OPENAI_KEY_ENV, SENTRY_DSN_ENV
+from push.config.toml_lines import KeyPath
 from push.paths import Home
 
 #: Key of the file -> field of `Home` that it moves.
@@ -28,7 +29,6 @@ MOVABLE = {
 _FILES = ("state", "push_db", "queue_db", "audit")
 _FOLDERS = ("drafts", "run", "spool", "media", "vault", "logs")
 _KEY_OF = {field: key for key, field in MOVABLE.items()}
-_OWN_KEYS = frozenset({*MOVABLE, "sessions_dir"})
 
 #: The assistant's folder below the home where the file names none.
 ASSISTANT = "assistant"
@@ -36,13 +36,20 @@ ASSISTANT = "assistant"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The resolved paths. `legacy` marks an assistant that may share its folder with Push's files, as it once did."""
+    """The resolved paths. `moved` are those that the file names, by key.
+
+    `legacy` marks an assistant that may share its folder with Push's files, as it once could.
+    """
 
     config: Path
     home: Home
     assistant_root: Path
-    sessions: Path | None
-    legacy: bool
+    moved: Mapping[str, Path] = field(default_factory=dict)
+    legacy: bool = False
+
+    def key_of(self, name: str) -> KeyPath:
+        """The key of the file that is to blame for where `name` lies."""
+        return (name,) if name in self.moved else ("assistant_root",)
 
 
 def resolve(text: str, base: Path | None = None) -> Path | str:
@@ -79,7 +86,7 @@ def choose(table: FileTable, config: Path, root: Path, *, legacy: bool) -> tuple
     if isinstance(assistant, Finding):
         return None, [*found, assistant]
     home = replace(Home.at(root), **{MOVABLE[key]: path for key, path in moved.items() if key in MOVABLE})
-    places = Places(config, home, assistant, moved.get("sessions_dir"), legacy=legacy or shared)
+    places = Places(config, home, assistant, moved, legacy=legacy or shared)
     return places, found or [*_check(places), *_inline_secrets(table, places)]
 
 
@@ -105,7 +112,7 @@ def _assistant_root(table: FileTable, config: Path, root: Path) -> tuple[Path | 
         if isinstance(path, str):
             return Finding(("assistant_root",), path, expected_path(base=base)), False
         return path, False
-    if enabled_channels(table) == ("local",):
+    if set(enabled_channels(table)) == {"local"}:
         return root / ASSISTANT, False
     if (root / "SOUL.md").is_file():
         return _real(root), True
@@ -140,8 +147,8 @@ def _real(path: Path) -> Path:
 
 def _folders(places: Places) -> dict[str, Path]:
     folders = {_KEY_OF.get(name, name): _real(getattr(places.home, name)) for name in _FOLDERS}
-    if places.sessions:
-        folders["sessions_dir"] = places.sessions
+    if "sessions_dir" in places.moved:
+        folders["sessions_dir"] = places.moved["sessions_dir"]
     return folders
 
 
@@ -153,33 +160,35 @@ def _inside_assistant(places: Places) -> Iterator[Finding]:
     root = places.assistant_root
     if places.legacy:
         return
-    for name, path in (_folders(places) | _files(places)).items():
-        if path.is_relative_to(root) or (name in _folders(places) and root.is_relative_to(path)):
-            yield Finding(
-                (name,) if name in _OWN_KEYS else ("assistant_root",),
-                f"puts {path} and the assistant's folder {root} into each other",
-                "Push's own files to lie outside assistant_root",
-            )
+    folders = _folders(places)
+    mixed: dict[KeyPath, list[Path]] = {}
+    for name, path in (folders | _files(places)).items():
+        if path.is_relative_to(root) or (name in folders and root.is_relative_to(path)):
+            mixed.setdefault(places.key_of(name), []).append(path)
+    for key, paths in mixed.items():
+        shown = f"{paths[0]} and {len(paths) - 1} more of Push's own" if len(paths) > 1 else str(paths[0])
+        advice = f"expected Push's own files outside the assistant's folder {root}, and the other way round"
+        yield Finding(key, f"mixes the assistant's folder with {shown}", advice=advice)
 
 
 def _overlapping_folders(places: Places) -> Iterator[Finding]:
     folders = _folders(places)
     if places.legacy:
         folders["jobs"] = places.assistant_root / "jobs"
-    for (one, left), (other, right) in combinations(folders.items(), 2):
-        if _overlap(left, right):
-            key = one if one in _OWN_KEYS else other
-            rival = other if key == one else one
-            yield Finding((key,), f"overlaps {rival} ({right if key == one else left})", "a folder of its own")
+    for one, other in combinations(folders, 2):
+        if _overlap(folders[one], folders[other]):
+            key, rival = (one, other) if one in places.moved else (other, one)
+            yield Finding(places.key_of(key), f"overlaps {rival} ({folders[rival]})", "a folder of its own")
 
 
 def _misplaced_files(places: Places) -> Iterator[Finding]:
     files = {**_files(places), "the configuration": _real(places.config)}
-    for (one, left), (other, right) in combinations(files.items(), 2):
-        if left == right:
-            yield Finding((one if one in MOVABLE else other,), f"is the same file as {other}", "a file of its own")
-    for folder in ("drafts_dir", "sessions_dir"):
-        root = _folders(places).get(folder)
+    for one, other in combinations(files, 2):
+        if files[one] == files[other]:
+            key, rival = (one, other) if one in places.moved else (other, one)
+            yield Finding(places.key_of(key), f"is the same file as {rival}", "a file of its own")
+    for folder in {"drafts_dir", "sessions_dir"} & set(places.moved):
         for name, path in files.items():
-            if root and path.is_relative_to(root):
-                yield Finding((name if name in MOVABLE else folder,), f"puts {path} inside {folder}", "another folder")
+            if path.is_relative_to(places.moved[folder]):
+                key = name if name in places.moved else folder
+                yield Finding((key,), f"puts {path} inside {folder}", "another folder")

@@ -36,6 +36,9 @@ This page is generated: `push config schema --markdown > docs/reference/configur
 class _TomlSchema(GenerateJsonSchema):
     """TOML has no null: a key without a value is left out."""
 
+    def field_title_should_be_set(self, schema: core_schema.CoreSchema | object) -> bool:  # noqa: ARG002 - pydantic's shape
+        return False
+
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 

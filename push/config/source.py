@@ -15,7 +15,17 @@ from typing import Any, NoReturn
 from push.errors import ConfigError
 
 _LARGEST = 1 << 20  # bytes; a configuration has a few thousand
+_PLAINER = {
+    "Cannot overwrite a value": "this key is set a second time",
+    "Illegal character '\\n'": "the text that began in this line has no closing quote",
+}
 _TOML_PLACE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+class ConfigMissing(ConfigError):
+    """There is no file at that path."""
+
+    code = "config_missing"
 
 
 def read(path: Path) -> str:
@@ -29,11 +39,10 @@ def read(path: Path) -> str:
     except FileNotFoundError:
         if path.is_symlink():
             _unreadable(path, "it is a symbolic link whose target does not exist")
-        raise ConfigError(
+        raise ConfigMissing(
             f"there is no configuration at {path}",
             why="settings are read from $PUSH_HOME/config.toml, or from the file that --config names",
             hint="push chat  (works without one)",
-            code="config_missing",
         ) from None
     except OSError as exc:
         _unreadable(path, exc.strerror or type(exc).__name__)
@@ -85,5 +94,6 @@ def parse(path: Path, text: str) -> dict[str, Any]:
             line, column = int(place[1]), int(place[2])
         what = _TOML_PLACE.sub("", message).strip() if place else "a number is too long"
         near = lines[line - 1][max(column - 2, 0) : column]
-        why = "there is a tab here" if "\t" in near else "this is not TOML (https://toml.io)"
-        _syntax(path, line, column, what[:1].lower() + what[1:], why)
+        why = "there is a tab here" if "\t" in near else "the file is not TOML here; mind that text stands in quotes"
+        what = _PLAINER.get(what, what[:1].lower() + what[1:])
+        _syntax(path, line, column, what, why)
