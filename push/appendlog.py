@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from push import clock
-from push.paths import DIR_MODE, open_private
+from push.paths import make_private, open_private
 
 MAX_BYTES = 10 * 1024 * 1024
 KEEP = 5
@@ -39,7 +39,10 @@ class AppendFile:
         self._thread_lock = threading.Lock()
 
     def write(self, line: str) -> None:
-        """Append the line and a newline. Raises OSError (a full disk); then nothing of the line was written."""
+        """Append the line and a newline; all of it, or nothing.
+
+        Raises OSError (a full disk), and TemporaryError where the folder cannot be made.
+        """
         data = line.encode(errors="backslashreplace") + b"\n"
         with self._thread_lock:
             locked = self._open_current()
@@ -61,7 +64,7 @@ class AppendFile:
         """Have the file that now has the name open. Returns whether it is locked too."""
         while True:
             if self._fd < 0:
-                self.path.parent.mkdir(mode=DIR_MODE, parents=True, exist_ok=True)
+                make_private(self.path.parent)
                 self._fd = open_private(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             locked = _lock(self._fd)
             with suppress(FileNotFoundError):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from push import appendlog, clock
 from push.appendlog import AppendFile
+from push.errors import TemporaryError
 from push.redaction import Redaction
 
 MAX_LINE = 64 * 1024  # bytes
@@ -66,9 +67,9 @@ class Audit:
                 self._file.write(self._line("audit_gap", {"records": self._gap}))
                 self._gap = 0
             self._file.write(self._line(event, fields))
-        except OSError as exc:
+        except (OSError, TemporaryError) as exc:
             if not self._gap:
-                _log.error("cannot write %s: %s; records are being lost", self._file.path, exc.strerror)
+                _log.error("cannot write %s: %s; records are being lost", self._file.path, exc)
             self._gap += 1
             self.lost += 1
 

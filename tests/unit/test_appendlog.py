@@ -18,7 +18,7 @@ from push.appendlog import AppendFile
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "logs" / "x.log"
+    return tmp_path / "home" / "logs" / "x.log"
 
 
 def lines(path: Path) -> list[str]:
@@ -34,7 +34,8 @@ def test_lines_are_appended_to_a_private_file_in_a_private_folder(path: Path) ->
     file.close()
     assert lines(path) == ["one", "zwei ä \\udcff", "three"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    for folder in (path.parent, path.parent.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_line_is_one_write(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +86,7 @@ def test_it_follows_the_name_when_somebody_else_rotated_or_removed_the_file(path
 
 
 def test_a_torn_last_line_does_not_take_the_next_along(path: Path) -> None:
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_text('{"torn": ')
     file = AppendFile(path)
     file.write("whole")
