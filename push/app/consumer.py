@@ -41,7 +41,7 @@ class Consumer:
             (self._ring, lambda: _wake_sweep(home.run)),
         )
         self.turns = turns_lane(gear, drain)
-        self._sweep = Sweep(gear.db, home.run, gear.stop, self.turns.ring, self._role.beat)
+        self._sweep = Sweep(gear.db, home, gear.stop, self.turns.ring, self._role.beat)
         self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
 
     def start(self) -> None:

@@ -23,6 +23,7 @@ from push.tasks.turns import Step, TurnWorker
 
 #: Rows of one conversation that a worker handles before it lets others have its place.
 BUDGET = 5
+_MAX_STEPS = 4 * BUDGET  # a turn takes a few: waiting, interrupted, run
 #: A postponement further away than this comes from a clock that was wrong; the row is due.
 MAX_POSTPONE_MS = 24 * 3600 * 1000
 
@@ -64,15 +65,15 @@ class Drain:
         self._look_again(conversation_id)
 
     def _work(self, conversation_id: int, lock: FileLock) -> None:
-        ended = 0
-        while ended < BUDGET and not self._stop.is_set:
+        budget = BUDGET
+        for _ in range(_MAX_STEPS):
             turn = turns.head(self._db, conversation_id)
-            if turn is None or not is_due(turn.not_before):
+            if turn is None or not is_due(turn.not_before) or self._stop.is_set:
                 return
             step = self._worker.handle(turn, lock.fd)
-            if step is Step.HANDED_OVER:
+            budget -= step is Step.ENDED
+            if step is Step.HANDED_OVER or budget == 0:
                 return
-            ended += step is Step.ENDED
 
     def _conversation_lock(self, conversation_id: int) -> FileLock | None:
         """The conversation lock; waits for a runner that outlived its consumer. None when we are to stop."""

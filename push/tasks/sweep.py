@@ -1,19 +1,23 @@
-"""The sweep: rings whatever is open and due. It makes every lost bell harmless, and touches no lock but its own.
+"""The sweep: rings whatever is open and due, and empties the spool of what is over.
 
-Runs in one process of a home at a time, under the leader lock.
+It makes every lost bell harmless, and touches no lock but its own. One process of a home sweeps at a time.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from push import clock
+from push.agents import spool
+from push.agents.spool import Spool
 from push.ledger import turns
 from push.ledger.database import Database
 from push.locks import FileLock
+from push.model.machines import TURN
+from push.paths import Home
 from push.tasks import wake
 from push.tasks.drain import is_due
 from push.tasks.stop import StopFlag
@@ -29,13 +33,14 @@ class Sweep:
     def __init__(
         self,
         db: Database,
-        run_dir: Path,
+        home: Home,
         stop: StopFlag,
         ring: Callable[[int], None],
         beat: Callable[[str, str], None],
     ) -> None:
         self._db = db
-        self._run_dir = run_dir
+        self._run_dir = home.run
+        self._spools = home.spool
         self._stop = stop
         self._ring = ring
         self._beat = beat
@@ -74,6 +79,7 @@ class Sweep:
 
     def once(self) -> float:
         """Ring every conversation that is due; returns the seconds until the next becomes due, at most 30."""
+        self._empty_spool()
         pause = PERIOD_SECONDS
         for conversation_id, not_before in turns.open_conversations(self._db):
             if not_before is None or is_due(not_before):
@@ -81,3 +87,13 @@ class Sweep:
             else:
                 pause = min(pause, (not_before - clock.now_ms()) / 1000)
         return max(pause, 0.05)
+
+    def _empty_spool(self) -> None:
+        """Remove the folders of runs that are over: a kill between the answer's commit and the removal leaves them."""
+        if not self._spools.is_dir():
+            return
+        for folder in self._spools.iterdir():
+            run = re.fullmatch(r"t(\d+)-(\d+)", folder.name)
+            turn = turns.get(self._db, int(run[1])) if run else None
+            if run and (turn is None or turn.state not in TURN.open or int(run[2]) < turn.attempt):
+                spool.remove(Spool.at(self._spools, folder.name))

@@ -25,6 +25,7 @@ from push.gateway import commands, replies
 from push.gateway.planning import Planner, Prepared, request_for
 from push.ledger import turns
 from push.ledger.database import Database
+from push.ledger.moves import StaleRow
 from push.ledger.turns import Failure, Reply
 from push.model.machines import Actor
 from push.model.values import (
@@ -84,6 +85,8 @@ class TurnWorker:
         """Take `turn` one step further. What is broken on our side postpones it; nothing that it meets is lost."""
         try:
             return self._handle(turn, lock_fd)
+        except StaleRow:
+            return Step.AGAIN  # a person cancelled it in between
         except TemporaryError as exc:
             return self._postpone(turn, exc.code)
         except PushError as exc:
@@ -183,13 +186,13 @@ class TurnWorker:
 
     # -- its end -------------------------------------------------------------------------------------------------
 
-    def _judge(self, turn: Turn, exited: Exited, by: Actor, lock_fd: int) -> Step:  # noqa: PLR0911 - one per outcome
+    def _judge(self, turn: Turn, exited: Exited, by: Actor, lock_fd: int) -> Step:
         outcome = self._read(turn, exited)
         match outcome:
             case Answered(output):
                 self._planner.keep_session(turn, output.session_id)
                 seam("turn.session_saved")
-                turns.answer(self._db, turn, Reply((output.reply,), output.usage), by)
+                turns.answer(self._db, turn, Reply((output.reply,), output.usage, output.session_id), by)
                 return self._ended(turn, "backend_run_completed", reply=output.reply)
             case SessionMissing(reason):
                 return self._rotate(turn, reason, by, lock_fd)
@@ -233,8 +236,9 @@ class TurnWorker:
         spool = Spool.at(self._spools, _run_id(turn))
         adapter = self._planner.reader(turn.plan.agent)
         request = request_for(turn, turn.plan, spool.instructions)
-        self._planner.keep_session(turn, adapter.resumable(request, spool.out) if spool.out.exists() else None)
-        turns.interrupt(self._db, turn, by)
+        session_id = adapter.resumable(request, spool.out) if spool.out.exists() else None
+        self._planner.keep_session(turn, session_id)
+        turns.interrupt(self._db, turn, by, session_id)
         return self._ended(turn, "backend_run_interrupted", step=Step.AGAIN)
 
     def _cancel(self, turn: Turn, by: Actor) -> Step:
@@ -244,7 +248,8 @@ class TurnWorker:
     def _fail(self, turn: Turn, by: Actor, failure: AgentFailed) -> Step:
         self._planner.keep_session(turn, failure.session_id)
         text = replies.failure(failure.code, turn.id)
-        turns.fail(self._db, turn, Reply((text,), failure.usage), by, Failure(failure.code, failure.detail))
+        reply = Reply((text,), failure.usage, failure.session_id)
+        turns.fail(self._db, turn, reply, by, Failure(failure.code, failure.detail))
         return self._ended(turn, "backend_run_failed", reason=failure.code, detail=failure.detail)
 
     def _fail_unstarted(self, turn: Turn, exc: PushError) -> Step:
