@@ -1,9 +1,9 @@
 """Named seams: the points at which a test kills, pauses or breaks a real process.
 
 `PUSH_SEAMS` holds `name=action` pairs separated by `;`. Actions: `kill` (SIGKILL to this process), `kill@N` (at the
-N-th passage), `raise:ENOSPC` (an OSError of that name), `sleep:SECONDS`, `pause:FILE` (touches FILE.reached, then
-waits until FILE exists). Without the variable a seam costs one look at a dict. `push.agents.runner`, which imports
-nothing of push, reads the same variable.
+N-th passage), `kill:FILE` (by whoever creates FILE, so once among all processes), `raise:ENOSPC` (an OSError of that
+name), `sleep:SECONDS`, `pause:FILE` (touches FILE.reached, then waits until FILE exists). Without the variable a seam
+costs one look at a dict. `push.agents.runner`, which imports nothing of push, reads the same variable.
 """
 
 from __future__ import annotations
@@ -29,9 +29,18 @@ SEAMS = frozenset(
         "turn.before_answer_commit",
         "turn.answer_committed",
         "turn.interrupted_committed",
+        "turn.session_forgotten",
+        "turn.command_committed",
+        "turn.delayed_committed",
+        "turn.resumed_committed",
+        "turn.postponed_committed",
+        "turn.cancelled_committed",
+        "turn.cancel_asked",
         "delivery.sending_committed",
         "delivery.part_sent",
         "delivery.delivered_committed",
+        "delivery.not_sent_committed",
+        "delivery.lost_sender_committed",
         "state.before_replace",
         "state.replaced",
     }
@@ -71,7 +80,8 @@ def _act(name: str, action: str) -> None:
     if nth and _passages[name] != int(nth):
         return
     if verb == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
+        if not argument or _is_first(argument):
+            os.kill(os.getpid(), signal.SIGKILL)
     elif verb == "raise":
         number = getattr(errno, argument)
         raise OSError(number, os.strerror(number))
@@ -83,3 +93,11 @@ def _act(name: str, action: str) -> None:
             time.sleep(0.01)
     else:
         raise ValueError(f"PUSH_SEAMS: unknown action {action!r}")
+
+
+def _is_first(file: str) -> bool:
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return False
+    return True

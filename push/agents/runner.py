@@ -271,7 +271,7 @@ class Run:
     def seam(self, name: str) -> None:
         """As `push.seams.seam`, for the actions kill, sleep and pause."""
         verb, _, argument = self.seams.get(name, "").partition(":")
-        if verb == "kill":
+        if verb == "kill" and (not argument or is_first(argument)):
             os.kill(self.pid, _signal.SIGKILL)
             while os.getpid() != self.pid and os.getppid() == self.pid:
                 time.sleep(0.001)  # in the child: until the runner is gone
@@ -281,6 +281,15 @@ class Run:
             os.close(os.open(f"{argument}.reached", os.O_WRONLY | os.O_CREAT, 0o600))
             while not os.access(argument, os.F_OK):
                 time.sleep(0.01)
+
+
+def is_first(file: str) -> bool:
+    """Whether it is us who created `file`: what is to happen once, in one of many runs."""
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
 
 def main(arguments: list[str]) -> None:

@@ -9,6 +9,7 @@ from push.agents.spool import Spool
 from push.ledger import turns
 from push.ledger.database import Database
 from push.ledger.moves import StaleRow
+from push.seams import seam
 
 
 def cancel(db: Database, spools: Path, turn_id: int) -> bool:
@@ -28,6 +29,7 @@ def cancel(db: Database, spools: Path, turn_id: int) -> bool:
                 return True
             elif turn.state == "running":
                 process.cancel(Spool.at(spools, f"t{turn.id}-{turn.attempt}"))
+                seam("turn.cancel_asked")
                 return True
             else:
                 return False

@@ -13,7 +13,8 @@ from push.seams import seam
 _COLUMNS = "o.id, o.conversation_id, o.turn_id, o.target, o.state, o.attempt, o.repeat"
 _OPEN = (
     f"SELECT {_COLUMNS}, t.event_id, o.created_at FROM outbound o LEFT JOIN turn t ON t.id = o.turn_id "
-    f"WHERE o.channel = ? AND o.target = ? AND o.state IN {OUTBOUND_OPEN} ORDER BY o.id"
+    f"WHERE o.channel = ? AND o.target = ? AND o.state IN {OUTBOUND_OPEN} "
+    "ORDER BY coalesce(o.goes_after, o.id), o.goes_after IS NOT NULL, o.id"
 )
 
 
@@ -31,7 +32,10 @@ def enqueue(db: Database, turn: Turn, parts: tuple[str, ...]) -> int:
 
 
 def open_for(db: Database, channel: str, target: str) -> list[tuple[Outbound, str | None, int]]:
-    """Open rows of a target in commit order, each with the event that caused it and when it was committed."""
+    """Open rows of a target in commit order, each with the event that caused it and when it was committed.
+
+    One that a person sends again goes behind those that were there when he said so (`push.ledger.retries`).
+    """
     return [(_outbound(db, row[:7]), row[7], int(row[8])) for row in db.rows(_OPEN, (channel, target))]
 
 
@@ -80,6 +84,7 @@ def not_sent(db: Database, row: Outbound, reason: str, seconds: float) -> None:
     due = clock.now_ms() + int(seconds * 1000)
     with db.write():
         move(db, OUTBOUND, row.id, ("sending", "waiting", "sender"), reason=reason, not_before=due)
+    seam("delivery.not_sent_committed")
 
 
 def lost_sender(db: Database, row: Outbound) -> bool:
@@ -91,6 +96,7 @@ def lost_sender(db: Database, row: Outbound) -> bool:
         move(db, OUTBOUND, row.id, ("sending", "unknown", "recovery"), reason="sender_died")
         if not row.repeat:
             move(db, OUTBOUND, row.id, ("unknown", "waiting", "sender"), repeat=1, reason="sender_died")
+    seam("delivery.lost_sender_committed")
     return not row.repeat
 
 
