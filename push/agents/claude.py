@@ -85,7 +85,7 @@ class Claude:
             return not_started(exited, request)
         result: dict[str, Any] = {}
         for event in events(exited.stdout):
-            if event.get("type") == "result":
+            if event.get("type") == "result" and isinstance(event.get("is_error"), bool):
                 result = event
         stderr = tail(exited.stderr)
         if reason := _no_session(request, exited, stderr, result):
@@ -109,7 +109,7 @@ def _judge(request: Request, result: dict[str, Any], *, clean: bool) -> AgentOut
     """The outcome that the `result` event tells. `clean`: nothing about the process's end speaks against it."""
     usage = _usage(result)
     session_id = request.session_id
-    if result.get("is_error") is not False or not clean:
+    if result["is_error"] or not clean:
         text = words(result.get("result")) or words(dig(result, "errors", -1)) or words(result.get("subtype"))
         code = _cause(result, text)
         if code == "prompt_too_long":

@@ -92,8 +92,10 @@ class Codex:
 
         Raises ValueError for an id of another shape, OSError where long instructions cannot be written to a profile.
         """
-        if request.is_new != (request.session_id is None) or not self.accepts(request.session_id or _NO_ID):
-            raise ValueError("codex resumes a thread id that is a UUID, and names new ones itself")
+        if request.is_new != (request.session_id is None):
+            raise ValueError("codex names new threads itself")
+        if request.session_id is not None and not self.accepts(request.session_id):
+            raise ValueError("a thread id of codex is a UUID")
         return (
             *self.program,
             "exec",
@@ -128,10 +130,6 @@ class Codex:
     def resumable(self, request: Request, stdout: Path, /) -> str | None:
         """The thread that it named (which is on disk by then), or the one that was to be resumed."""
         return _Seen.in_file(stdout).thread_id or (None if request.is_new else request.session_id)
-
-
-#: Stands in for the id of a new thread where the shape is checked.
-_NO_ID: Final = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(slots=True)

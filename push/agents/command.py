@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from push.agents.base import OUTPUT_CAP
-from push.agents.reading import cut_short, encode, exit_words, is_blank, not_started, one_line, readable, tail
+from push.agents.reading import cut_short, encode, exit_words, head, is_blank, not_started, one_line, readable, tail
 from push.model.values import AgentFailed, AgentOutcome, Answered, Exited, Request, RunOutput
 
 #: Bytes of a reply that is taken; a longer one is no chat message. (The runner's cap is for the disk.)
@@ -64,8 +64,7 @@ class Command:
         if exited.code != 0:
             said = one_line(tail(exited.stderr).rstrip().rpartition("\n")[2])  # of a traceback, the last line
             return AgentFailed("agent_error", f"{exit_words(exited)}: {said}" if said else exit_words(exited))
-        with exited.stdout.open("rb") as file:
-            output = file.read(REPLY_LIMIT + 1)
+        output = head(exited.stdout, REPLY_LIMIT + 1)
         if len(output) > REPLY_LIMIT:
             return AgentFailed("output_limit", f"a reply of more than {REPLY_LIMIT} bytes")
         reply = readable(output.decode("utf-8", "replace"))

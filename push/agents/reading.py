@@ -94,6 +94,15 @@ def events(path: Path, skip: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]
                 yield item
 
 
+def head(path: Path, limit: int) -> bytes:
+    """The first `limit` bytes of a file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(limit)
+    except FileNotFoundError:
+        return b""
+
+
 def tail(path: Path, limit: int = STDERR_LIMIT) -> str:
     """The last `limit` bytes of a file as text."""
     try:
