@@ -5,6 +5,7 @@ Owns opening, migrating, reading and writing; does not own what any table means.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,9 @@ from typing import Any
 
 import peewee
 
-from push.errors import DependencyError, PushError, TemporaryError
+from push.errors import ConfigError, DependencyError, PushError, TemporaryError
 from push.ledger import engine
-from push.ledger.schema import MIGRATIONS, VERSION
+from push.ledger.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from push.locks import WriterLock
 from push.paths import open_private
 
@@ -35,30 +36,30 @@ Row = tuple[Any, ...]
 class Database:
     """push.db. One connection per thread, kept open; safe to use from every thread of a process, never over a fork."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, busy_seconds: float = _BUSY_SECONDS) -> None:
         self.path = path
-        self._peewee = engine.peewee_database(path, _PRAGMAS, _BUSY_SECONDS)
+        self._peewee = engine.peewee_database(path, _PRAGMAS, busy_seconds)
         self._writer = WriterLock(path.with_name(path.name + ".writer"))
 
     @classmethod
-    def open(cls, path: Path) -> Database:
-        """Open and migrate, creating the file (0600) where there is none.
+    def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
+        """Open and migrate, creating the file (0600) where there is none. Others' locks are waited for `busy_seconds`.
 
-        Raises DependencyError when the schema is newer than this version knows, TemporaryError when the file cannot
-        be opened, is locked for long or is not a database.
+        Raises DependencyError when the schema is newer than this version knows, ConfigError when it is another
+        program's, TemporaryError when the file cannot be opened, is locked for long or is not a database.
         """
         try:
             os.close(open_private(path, os.O_RDWR | os.O_CREAT))
-            database = cls(path)
+            database = cls(path, busy_seconds)
             database._migrate()
         except (peewee.DatabaseError, OSError) as exc:
             raise unavailable(path, exc) from exc
         return database
 
     @classmethod
-    def open_existing(cls, path: Path) -> Database | None:
+    def open_existing(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database | None:
         """As `open`, but None where there is no file yet: for commands that only look."""
-        return cls.open(path) if path.exists() else None
+        return cls.open(path, busy_seconds=busy_seconds) if path.exists() else None
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one reading statement outside a transaction of ours and return all its rows."""
@@ -120,6 +121,13 @@ class Database:
                 hint="upgrade Push, or point PUSH_HOME to another folder",
                 code="schema_newer",
             )
+        if self.one("SELECT 1 FROM sqlite_master") and self.one("PRAGMA application_id") != (APPLICATION_ID,):
+            raise ConfigError(
+                f"{self.path} is not a ledger of this Push",
+                why="another program, or an earlier implementation, keeps its own tables there; they are left alone",
+                hint="move the file away, or name another one: database_path in config.toml",
+                code="foreign_database",
+            )
         if version == VERSION:
             return
         with self.write():
@@ -134,16 +142,28 @@ class Database:
 
 
 def unavailable(path: Path, exc: BaseException) -> PushError:
-    """The error that tells a person why push.db cannot be used now. Holds no SQL."""
-    text = str(exc).lower()
-    if "locked" in text or "busy" in text:
-        why, hint = "another program holds it", "close what has it open (an sqlite3 shell, a backup), and try again"
-    elif "full" in text or "no space" in text:
-        why, hint = "the disk is full", "free some space; nothing that was accepted is lost"
-    elif "not a database" in text or "malformed" in text:
-        why, hint = "it is not a SQLite database, or is damaged", "push verify"
-    elif "readonly" in text or "read-only" in text or "permission" in text:
-        why, hint = "it is not writable", f"chmod 600 {path}; chmod 700 {path.parent}"
-    else:
-        why, hint = getattr(exc, "strerror", None) or type(exc).__name__, "push doctor"
-    return TemporaryError(f"cannot use {path}", why=why, hint=hint, code="ledger_unavailable")
+    """The error that tells a person why push.db cannot be used now. Holds no SQL, and nothing of the library's text."""
+    kind = _KINDS.get(exc.errno or 0) if isinstance(exc, OSError) else _KINDS.get(-engine.result_code(exc))
+    why, hint, code = _TROUBLE.get(kind or "", (type(exc).__name__, "push doctor", "ledger_unavailable"))
+    return TemporaryError(f"cannot use {path}", why=why, hint=hint.format(path=path, folder=path.parent), code=code)
+
+
+#: What the trouble is: of `errno`, or, negative, of SQLite's result code.
+_KINDS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, -13), "full"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM, -3, -8, -14), "closed"),
+    **dict.fromkeys((-11, -26), "damaged"),
+    **dict.fromkeys((-5, -6, -15), "locked"),
+    **dict.fromkeys((errno.EIO, -10), "failing"),
+}
+_TROUBLE = {
+    "locked": (
+        "another program holds it",
+        "close what has it open (an sqlite3 shell, a backup), and try again",
+        "ledger_locked",
+    ),
+    "full": ("the disk is full", "free some space; nothing that was accepted is lost", "disk_full"),
+    "closed": ("it cannot be opened for writing", "chmod 600 {path}; chmod 700 {folder}", "ledger_not_writable"),
+    "damaged": ("it is not a SQLite database, or is damaged", "push verify", "ledger_damaged"),
+    "failing": ("the disk reports an error", "free some space, check the disk, then: push verify", "disk_failing"),
+}

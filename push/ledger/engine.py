@@ -7,6 +7,7 @@ library's is as old as the system. One build serves push.db and queue.db. Does n
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from peewee import SqliteDatabase
 
 CYSQLITE = importlib.util.find_spec("cysqlite") is not None
+_CODE = re.compile(r"\(code=(\d+), ext=\d+\)\Z")  # where cysqlite says it; the standard library has an attribute
 _FIXED_IN = (3, 51, 3)
 _FIXED_BACKPORTS = ((3, 50, 7), (3, 44, 6))
 
@@ -48,6 +50,17 @@ def has_wal_reset_fault(found: tuple[int, int, int]) -> bool:
     if found >= _FIXED_IN:
         return False
     return not any(found[:2] == fixed[:2] and found >= fixed for fixed in _FIXED_BACKPORTS)
+
+
+def result_code(exc: BaseException | None) -> int:
+    """SQLite's primary result code of an error of either library, wrapped by peewee or not; 0 where it has none."""
+    while exc is not None:
+        found = _CODE.search(str(exc))
+        code = getattr(exc, "sqlite_errorcode", None) or (int(found[1]) if found else 0)
+        if code:
+            return int(code) & 0xFF
+        exc = exc.__cause__ or exc.__context__
+    return 0
 
 
 def errors() -> tuple[type[Exception], ...]:

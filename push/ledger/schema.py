@@ -20,9 +20,13 @@ TURN_OPEN: Final = in_list(TURN.open)
 OUTBOUND_OPEN: Final = in_list(OUTBOUND.open)
 OUTBOUND_STUCK: Final = in_list(("failed", "unknown"))
 
+#: `PRAGMA application_id`: "Push". Another program's database of that name is left alone.
+APPLICATION_ID: Final = 0x50757368
+
 #: One tuple of statements per version; `PRAGMA user_version` counts them.
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
+        f"PRAGMA application_id = {APPLICATION_ID}",
         """CREATE TABLE conversation (
             id INTEGER PRIMARY KEY,
             key TEXT NOT NULL UNIQUE,
@@ -50,6 +54,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             queued_at INTEGER NOT NULL,
             started_at INTEGER,
             finished_at INTEGER,
+            dismissed_at INTEGER,
             agent TEXT,
             session_id TEXT,
             is_new INTEGER,
@@ -81,6 +86,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             repeat INTEGER NOT NULL DEFAULT 0 CHECK (repeat IN (0, 1)),
             not_before INTEGER,
             reason TEXT,
+            goes_after INTEGER,
             created_at INTEGER NOT NULL,
             finished_at INTEGER
         ) STRICT""",

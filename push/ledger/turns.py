@@ -34,10 +34,14 @@ _INSERT = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What ends a turn: the parts of the reply in order, and what the run cost."""
+    """What ends a turn: the parts of the reply in order, what the run cost, and the session it happened in.
+
+    Some CLIs choose the session's id themselves, so that only their output tells it.
+    """
 
     parts: tuple[str, ...]
     usage: Usage | None = None
+    session_id: str | None = None
 
 
 def accept(db: Database, message: Inbound) -> Accepted | Duplicate:
@@ -108,17 +112,18 @@ def start(db: Database, turn: Turn, plan: Plan) -> None:
     """`queued -> running`: the run `t<id>-<attempt + 1>` may start from now on."""
     with db.write():
         edge = ("queued", "running", "worker")
-        move(db, TURN, turn.id, edge, started_at=clock.now_ms(), attempt=turn.attempt + 1, **_plan_columns(plan))
+        columns = {"started_at": clock.now_ms(), "attempt": turn.attempt + 1, "not_before": None, "reason": None}
+        move(db, TURN, turn.id, edge, **columns, **_plan_columns(plan))
     seam("turn.running_committed")
 
 
 def start_again(db: Database, turn: Turn, plan: Plan) -> None:
     """A running turn gets a fresh attempt, its earlier one having run nothing (missing session, never started)."""
-    columns = _plan_columns(plan)
+    columns = {"attempt": turn.attempt + 1, "not_before": None, "reason": None, **_plan_columns(plan)}
     assignments = ", ".join(f"{name} = ?" for name in columns)
-    sql = f"UPDATE turn SET attempt = ?, {assignments} WHERE id = ? AND state = 'running'"
+    sql = f"UPDATE turn SET {assignments} WHERE id = ? AND state = 'running'"
     with db.write():
-        db.execute(sql, (turn.attempt + 1, *columns.values(), turn.id))
+        db.execute(sql, (*columns.values(), turn.id))
     seam("turn.running_committed")
 
 
@@ -133,6 +138,7 @@ def answer_command(db: Database, turn: Turn, text: str) -> None:
         move(db, TURN, turn.id, ("queued", "running", "worker"), started_at=clock.now_ms())
         move(db, TURN, turn.id, ("running", "answered", "worker"), finished_at=clock.now_ms(), not_before=None)
         outbox.enqueue(db, turn, (text,))
+    seam("turn.command_committed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,8 @@ def fail(db: Database, turn: Turn, reply: Reply, by: Actor, why: Failure) -> Non
 
 def _end(db: Database, turn: Turn, reply: Reply, edge: tuple[str, str, Actor], columns: dict[str, object]) -> None:
     columns |= _usage_columns(db, turn, reply.usage)
+    if reply.session_id is not None:
+        columns["session_id"] = reply.session_id
     seam("turn.before_answer_commit")
     with db.write():
         move(db, TURN, turn.id, edge, finished_at=clock.now_ms(), not_before=None, **columns)
@@ -162,13 +170,16 @@ def cancel(db: Database, turn: Turn, by: Actor) -> None:
     """End a turn without a reply: whoever asked for it has been told."""
     with db.write():
         move(db, TURN, turn.id, (turn.state, "cancelled", by), finished_at=clock.now_ms(), not_before=None)
+    seam("turn.cancelled_committed")
 
 
-def interrupt(db: Database, turn: Turn, by: Actor) -> None:
-    """`running -> interrupted -> queued`: its run was killed; it is resumed, once, and told so."""
+def interrupt(db: Database, turn: Turn, by: Actor, session_id: str | None = None) -> None:
+    """`running -> interrupted -> queued`: its run was killed; it is resumed, once, in `session_id`, and told so."""
+    columns: dict[str, object] = {"interruptions": turn.interruptions + 1, "reason": "interrupted"}
+    if session_id is not None:
+        columns["session_id"] = session_id
     with db.write():
-        edge = ("running", "interrupted", by)
-        move(db, TURN, turn.id, edge, interruptions=turn.interruptions + 1, reason="interrupted")
+        move(db, TURN, turn.id, ("running", "interrupted", by), **columns)
         move(db, TURN, turn.id, ("interrupted", "queued", by), not_before=None)
     seam("turn.interrupted_committed")
 
@@ -178,12 +189,14 @@ def delay(db: Database, turn: Turn, reason: str, seconds: float) -> None:
     with db.write():
         edge = ("running", "waiting", "worker")
         move(db, TURN, turn.id, edge, reason=reason, not_before=_after(seconds), delays=turn.delays + 1)
+    seam("turn.delayed_committed")
 
 
 def resume_waiting(db: Database, turn: Turn, by: Actor) -> None:
     """`waiting -> queued`: its time has come."""
     with db.write():
         move(db, TURN, turn.id, ("waiting", "queued", by), not_before=None)
+    seam("turn.resumed_committed")
 
 
 def postpone(db: Database, turn: Turn, reason: str, seconds: float) -> None:
@@ -193,6 +206,7 @@ def postpone(db: Database, turn: Turn, reason: str, seconds: float) -> None:
             f"UPDATE turn SET not_before = ?, reason = ? WHERE id = ? AND state IN {TURN_OPEN}",
             (_after(seconds), reason, turn.id),
         )
+    seam("turn.postponed_committed")
 
 
 def now_due(db: Database, turn_id: int) -> bool:
