@@ -20,6 +20,8 @@ from push.model.values import AgentFailed, AgentOutcome, ComeBackLater, Exited, 
 #: A longer line is passed over: no CLI's final event comes near it, and it would have to be held in memory whole.
 LINE_LIMIT = 16 * 1024 * 1024
 
+_CHUNK = 64 * 1024
+
 #: How much of standard error is looked at, from its end (what the CLIs say last is why they ended).
 STDERR_LIMIT = 64 * 1024
 
@@ -73,7 +75,8 @@ def lines(path: Path) -> Iterator[bytes]:
             if len(line) < LINE_LIMIT or line.endswith(b"\n"):
                 yield line
                 continue
-            while (rest := file.readline(LINE_LIMIT)) and not rest.endswith(b"\n"):
+            del line
+            while (rest := file.readline(_CHUNK)) and not rest.endswith(b"\n"):
                 pass
 
 
