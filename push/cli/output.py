@@ -20,6 +20,7 @@ JSON_VERSION = 1
 
 #: Control characters that could steer a terminal: C0 but for newline and tab, DEL, C1.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNPRINTABLE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 class OutputClosed(Exception):
@@ -45,7 +46,7 @@ def emit(text: str) -> None:
 
 def emit_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object, with the version of our JSON in front. Raises OutputClosed."""
-    _write(json.dumps({"version": JSON_VERSION, **value}, ensure_ascii=False, indent=2))
+    _write(_json({"version": JSON_VERSION, **value}, indent=2))
 
 
 def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> None:
@@ -62,7 +63,7 @@ def error(exc: PushError, *, as_json: bool) -> None:
         body: dict[str, object] = {"code": exc.code, "message": exc.message, "hint": exc.hint, "why": exc.why}
         if exc.details:
             body["details"] = list(exc.details)
-        _write_error(json.dumps({"version": JSON_VERSION, "error": body}, ensure_ascii=False))
+        _write_error(_json({"version": JSON_VERSION, "error": body}))
     else:
         lines = [f"{_style('error:', '1;31', sys.stderr)} {clean(exc.message)}"]
         lines += [f"{label} {clean(value)}" for label, value in (("why:", exc.why), ("next:", exc.hint)) if value]
@@ -106,6 +107,12 @@ class Waiting:
 def close() -> None:
     """Hand everything to the reader of standard output. Raises OutputClosed."""
     _write("", end="")
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """JSON in which what would steer a terminal, or is no character, is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _write(text: str, *, end: str = "\n") -> None:

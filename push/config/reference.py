@@ -55,7 +55,7 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": _TomlSchema.schema_dialect, **schema, "title": "config.toml of Push"}
 
 
-def keys() -> Iterator[tuple[str, FieldInfo]]:
+def every_key() -> Iterator[tuple[str, FieldInfo]]:
     """Every key with its dotted name, in the order of the schema; a key of each route as `routes.agent`."""
     tables = []
     for name, info in FileTable.model_fields.items():
@@ -130,7 +130,7 @@ class Effective:
 def effective(settings: Settings) -> list[Effective]:
     """Every key with its value in effect, secrets hidden."""
     found = []
-    for key, info in keys():
+    for key, info in every_key():
         if key in {"sessions_dir", "channel"} or key.startswith("routes."):
             continue
         value = _value(settings, key)

@@ -25,7 +25,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_every_key_has_a_sentence() -> None:
-    for key, info in reference.keys():
+    for key, info in reference.every_key():
         assert (info.description or "").endswith("."), key
         assert f"| `{key.rpartition('.')[2]}` |" in reference.markdown()
 
@@ -53,7 +53,7 @@ def test_the_schema_forbids_unknown_keys_and_knows_no_null() -> None:
 
 
 def test_the_schema_marks_secrets() -> None:
-    secrets = {key for key, info in reference.keys() if "SecretStr" in str(info.annotation)}
+    secrets = {key for key, info in reference.every_key() if "SecretStr" in str(info.annotation)}
     assert secrets == {"telegram.bot_token", "voice.openai_api_key", "sentry.dsn"}
     definitions = reference.json_schema()["$defs"]
     assert definitions["TelegramTable"]["properties"]["bot_token"]["writeOnly"] is True

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from push.config import load
 from push.config.findings import InvalidConfig
-from push.config.reference import keys
+from push.config.reference import every_key
 from push.errors import ConfigError
 
 Refused = Callable[[str], InvalidConfig]
@@ -190,7 +190,7 @@ def test_a_voice_of_another_service_is_its_own_affair(loaded: Callable[[str], ob
 
 
 TABLES: dict[str, set[str]] = {}
-for _key, _ in keys():
+for _key, _ in every_key():
     TABLES.setdefault(_key.rpartition(".")[0], set()).add(_key.rpartition(".")[2])
 TABLES[""] |= {*TABLES, "retention", "reply", "vault", "assistant_dir", "jobs_dir"}
 
