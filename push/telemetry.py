@@ -155,7 +155,6 @@ def _start_sentry(settings: Settings, role: str, redaction: Redaction) -> None:
         dsn=settings.sentry.dsn.get_secret_value(),
         environment=settings.sentry.environment,
         release=f"push@{__version__}",
-        server_name="",  # the machine's name is often its owner's
         traces_sample_rate=settings.sentry.traces_sample_rate or None,
         # Chosen by hand: the rest would send the command line, the modules, every request and every statement.
         default_integrations=False,
