@@ -44,6 +44,7 @@ from push.tasks.stop import StopFlag
 GRACE_SECONDS = 5.0
 MAX_DELAYS = 10
 _POSTPONE_SECONDS = 30.0
+_RUNNER_DIED_SECONDS = 1.0
 _MAX_INTERRUPTIONS = 1
 
 log = logging.getLogger(__name__)
@@ -180,9 +181,11 @@ class TurnWorker:
             return self._postpone(turn, "unkillable")
         if process.asked_to_cancel(spool):
             return self._cancel(turn, by)
-        if found is Recovered.NEVER_STARTED:
-            return self._run(turn, lock_fd)
-        return self._interrupted(turn, by)
+        if found is Recovered.KILLED:
+            return self._interrupted(turn, by)
+        if by == "worker":  # its runner died in front of us before there was an agent: never in a hot loop
+            return self._come_back(turn, by, ComeBackLater("runner_died", _RUNNER_DIED_SECONDS), "not_started")
+        return self._run(turn, lock_fd)
 
     # -- its end -------------------------------------------------------------------------------------------------
 
@@ -196,11 +199,8 @@ class TurnWorker:
                 return self._ended(turn, "backend_run_completed", reply=output.reply)
             case SessionMissing(reason):
                 return self._rotate(turn, reason, by, lock_fd)
-            case ComeBackLater(reason, seconds):
-                if turn.delays >= MAX_DELAYS:
-                    return self._fail(turn, by, AgentFailed("busy", reason))
-                turns.delay(self._db, turn, reason, seconds)
-                return Step.LATER
+            case ComeBackLater():
+                return self._come_back(turn, by, outcome, "busy")
             case AgentFailed(code="cancelled"):
                 return self._cancel(turn, by)
             case AgentFailed(code="terminated"):
@@ -227,6 +227,7 @@ class TurnWorker:
         if turn.plan.is_new:
             return self._fail(turn, by, AgentFailed("session_missing", reason))
         self._planner.forget_session(turn)
+        seam("turn.session_forgotten")
         return self._run(turn, lock_fd)
 
     def _interrupted(self, turn: Turn, by: Actor) -> Step:
@@ -240,6 +241,13 @@ class TurnWorker:
         self._planner.keep_session(turn, session_id)
         turns.interrupt(self._db, turn, by, session_id)
         return self._ended(turn, "backend_run_interrupted", step=Step.AGAIN)
+
+    def _come_back(self, turn: Turn, by: Actor, later: ComeBackLater, code: str) -> Step:
+        """Nothing ran: once more a little later, but not for ever."""
+        if turn.delays >= MAX_DELAYS:
+            return self._fail(turn, by, AgentFailed(code, later.reason))
+        turns.delay(self._db, turn, later.reason, later.after_seconds)
+        return Step.LATER
 
     def _cancel(self, turn: Turn, by: Actor) -> Step:
         turns.cancel(self._db, turn, by)
