@@ -62,7 +62,7 @@ def test_c44_a_stubborn_tree_is_gone(rig: Rig, ending: str, ask: Callable[[Rig],
     exited, seconds = _end_stubborn(rig, ask, limits)
     assert rig.living() == []
     assert (exited.ending, exited.code, exited.left) == (ending, -signal.SIGKILL, 0)
-    assert GRACE - 0.05 < seconds < GRACE + limits.get("deadline_seconds", 0) + 1
+    assert GRACE - 0.05 < seconds < GRACE + limits.get("deadline_seconds", 0) + 4, "not much more than the grace"
 
 
 def test_c44_on_macos_all_but_daemons_that_left_before_they_were_seen(
@@ -93,13 +93,13 @@ def test_a_daemon_that_leaves_after_it_was_seen_is_remembered(rig: Rig, monkeypa
 
 
 def test_an_agent_may_end_itself_within_the_grace(rig: Rig) -> None:
-    runner = rig.begin("sh", "-c", f"trap 'echo bye; exit 5' TERM; echo ready; {rig.sleep} & wait", grace_seconds=20.0)
-    rig.ready()
+    runner = rig.begin("sh", "-c", f"trap 'echo bye; exit 5' TERM; {rig.sleep} & wait", grace_seconds=20.0)
+    until(rig.living)
     began = time.monotonic()
     process.cancel(rig.spool)
     exited = rig.end(runner)
-    assert (exited.ending, exited.code, rig.output()) == ("cancelled", 5, b"ready\nbye\n")
-    assert time.monotonic() - began < 5
+    assert (exited.ending, exited.code, rig.output()) == ("cancelled", 5, b"bye\n")
+    assert time.monotonic() - began < 15
 
 
 def test_output_of_the_last_moments_passes_the_filter(rig: Rig) -> None:
@@ -118,7 +118,7 @@ time.sleep(600)
 
 
 def test_cancelling_is_quick_and_does_not_need_the_signal(rig: Rig) -> None:
-    for hurry, seconds in ((True, 0.15), (False, 1.0)):
+    for hurry, seconds in ((True, 0.2), (False, 3.0)):
         runner = rig.begin("sh", "-c", f"echo ready; exec {rig.sleep}")
         rig.ready()
         began = time.monotonic()
