@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from push.config import Settings, load_or_default
 from push.config.reference import effective
 
+ROOT = Path(__file__).resolve().parents[3]
 Loaded = Callable[[str], Settings]
 LOCAL = 'channel = "local"\n'
 TOKEN = "123456789:AAEhBP0av28FrLXNLDJLL3nLX1kEr8oX9-Q"
@@ -182,3 +185,9 @@ def test_no_representation_holds_a_secret(loaded: Loaded) -> None:
             assert part not in text
     shown_token = next(item for item in effective(settings) if item.key == "telegram.bot_token")
     assert (shown_token.value, shown_token.source) == ("(hidden)", "file")
+
+
+def test_no_plugin_of_pydantic_sees_the_values() -> None:
+    code = "import sys, push.config; print('importlib.metadata' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert result.stdout == "False\n"
