@@ -74,7 +74,7 @@ class Process:
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {seconds} s: {self._popen.args}\n{self.err}") from None
+            raise AssertionError(f"still running after {seconds} s: {self._popen.args!r}\n{self.err}") from None
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; none to a process that has ended."""
@@ -135,17 +135,23 @@ class Site:
     # -- processes -----------------------------------------------------------------------------------------------
 
     def start(
-        self, *words: str, seams: str = "", stdin: bytes | int | None = b"", env: dict[str, str] | None = None
+        self,
+        *words: str,
+        seams: str = "",
+        stdin: bytes | int = b"",
+        stdout: int | None = None,
+        env: dict[str, str] | None = None,
     ) -> Process:
         """Start `push WORDS`. `stdin` is what it reads, or a descriptor; `env` are further variables."""
-        return self.spawn((*PUSH, *words), seams=seams, stdin=stdin, env=env)
+        return self.spawn((*PUSH, *words), seams=seams, stdin=stdin, stdout=stdout, env=env)
 
     def spawn(
         self,
         argv: tuple[str, ...],
         *,
         seams: str = "",
-        stdin: bytes | int | None = b"",
+        stdin: bytes | int = b"",
+        stdout: int | None = None,
         env: dict[str, str] | None = None,
     ) -> Process:
         """Start any program with this home's environment."""
@@ -158,10 +164,9 @@ class Site:
         given |= {"PUSH_SEAMS": seams} if seams else {}
         given |= env or {}
         with out.open("wb") as out_file, err.open("wb") as err_file:
-            reader = source.open("rb") if isinstance(stdin, bytes) else None
-            popen = subprocess.Popen(argv, stdin=reader or stdin, stdout=out_file, stderr=err_file, env=given)
-            if reader:
-                reader.close()
+            source_fd = os.open(source, os.O_RDONLY) if isinstance(stdin, bytes) else os.dup(stdin)
+            popen = subprocess.Popen(argv, stdin=source_fd, stdout=stdout or out_file, stderr=err_file, env=given)
+            os.close(source_fd)
         process = Process(popen, out, err)
         self._processes.append(process)
         return process
@@ -181,6 +186,15 @@ class Site:
     def chat(self, user: str, *lines: str, seams: str = "") -> Process:
         """Start a terminal that reads these lines from a pipe."""
         return self.start("chat", "--user", user, seams=seams, stdin="".join(f"{line}\n" for line in lines).encode())
+
+    def closed_chat(self, user: str, *words: str, seams: str = "") -> Process:
+        """A terminal whose standard output is a pipe that nobody reads any more."""
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            return self.start("chat", "--user", user, *words, seams=seams, stdout=writer)
+        finally:
+            os.close(writer)
 
     def say(self, user: str, *texts: str) -> None:
         """Commit messages without waiting for answers, in order."""

@@ -112,9 +112,7 @@ def _spool(site: Site) -> list[str]:
 
 
 def _modes(root: Path) -> list[str]:
-    found = []
-    for name in ("push.db", "queue.db", "audit.jsonl", "state.json", "spool", "run", "logs"):
-        for path in (root / name, root / f"{name}-wal", root / f"{name}-shm"):
-            if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
-                found.append(f"{name} can be read by others: {path.stat().st_mode:o}")
-    return found
+    names = ("push.db", "queue.db", "audit.jsonl", "state.json", "spool", "run", "logs")
+    paths = [root / f"{name}{suffix}" for name in names for suffix in ("", "-wal", "-shm")]
+    opened = [path for path in paths if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077]
+    return [f"{path.name} can be read by others: {path.stat().st_mode:o}" for path in opened]
