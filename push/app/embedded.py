@@ -6,14 +6,16 @@ Owns the choice and its record in `run/agent.json`; does not own the settings' o
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from push import assistant, clock, environ
-from push.agents import process
+from push.agents import demo, process
 from push.agents import spool as spooling
 from push.agents.environment import agent_environment
 from push.agents.process import Launch
@@ -21,69 +23,73 @@ from push.agents.registry import adapter_for
 from push.config.settings import EMBEDDED_AGENTS, Settings
 from push.locks import FileLock
 from push.model.values import Answered, Request
-from push.paths import make_private
+from push.paths import make_private, open_private
 
 PROBE_SECONDS = 20.0
-_RECORD_MS = 24 * 3600 * 1000
+_ANSWERING_MS = 24 * 3600 * 1000
+_SILENT_MS = 10 * 60 * 1000  # somebody may be logging in to one of them right now
 _PROMPT = "Reply with the single word: ready"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An agent, its program, and the sentence that says why."""
+    """An agent, its program, and the sentence that says why. `asked` holds the CLIs that were on PATH."""
 
     agent: str
     program: tuple[str, ...]
     why: str
+    asked: tuple[str, ...]
 
 
 def choose(settings: Settings, say: Callable[[str], None]) -> Settings:
-    """The settings with an agent that answers. Asks each CLI for one word, at most once a day; `say` gets progress."""
-    make_private(settings.home.root)
+    """The settings with an agent that answers; `say` gets one line for each step.
+
+    Each CLI on PATH is asked for one word. The finding is kept for a day, or for ten minutes where none answered,
+    and forgotten at once when a CLI is installed or removed.
+    """
+    make_private(settings.home.run)
     assistant.scaffold_default(settings.assistant_root)
     record = settings.home.run / "agent.json"
-    choice = _recorded(record)
+    present = tuple(name for name in EMBEDDED_AGENTS if shutil.which(name))
+    choice = _recorded(record, present)
     if choice is None:
-        choice = _probe_all(settings, say)
-        make_private(record.parent)
-        text = json.dumps({"at": clock.now_ms(), "agent": choice.agent, "program": choice.program, "why": choice.why})
-        record.write_text(text)
+        choice = _ask(settings, present, say)
+        with os.fdopen(open_private(record, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
+            json.dump({"at": clock.now_ms()} | asdict(choice), file)
     say(choice.why)
     return settings.with_agent(choice.agent, choice.program if choice.agent == "command" else None)
 
 
-def _recorded(record: Path) -> Choice | None:
-    """Yesterday's finding is asked again; a program that was installed or removed since is noticed at once."""
+def _recorded(record: Path, present: tuple[str, ...]) -> Choice | None:
     try:
         raw = json.loads(record.read_text())
-        choice = Choice(str(raw["agent"]), tuple(raw["program"]), str(raw["why"]))
-        if clock.now_ms() - int(raw["at"]) > _RECORD_MS:
-            return None
+        choice = Choice(str(raw["agent"]), tuple(raw["program"]), str(raw["why"]), tuple(raw["asked"]))
+        age = clock.now_ms() - int(raw["at"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    present = [name for name in EMBEDDED_AGENTS if shutil.which(name)]
-    return choice if (choice.agent in present or (choice.agent == "command" and not present)) else None
+    limit = _SILENT_MS if choice.agent == "command" and present else _ANSWERING_MS
+    return choice if choice.asked == present and 0 <= age < limit else None
 
 
-def _probe_all(settings: Settings, say: Callable[[str], None]) -> Choice:
-    silent = []
-    for name in EMBEDDED_AGENTS:
-        if shutil.which(name) is None:
-            continue
-        say(f"Asking {name} for one word …")
-        code = probe(settings, name)
+def _ask(settings: Settings, present: tuple[str, ...], say: Callable[[str], None]) -> Choice:
+    """Ask them all at once; the first in our order that answers is taken."""
+    if present:
+        say(f"Asking {', '.join(present)} for one word, at most {PROBE_SECONDS:.0f} s …")
+    with ThreadPoolExecutor() as pool:
+        codes = dict(zip(present, pool.map(lambda name: probe(settings, name), present), strict=True))
+    for name, code in codes.items():
         if code is None:
-            return Choice(name, (name,), f"Agent: {name}, found on PATH and answering.")
-        silent.append(f"{name} ({code.replace('_', ' ')})")
-    found = f"On PATH but not answering: {', '.join(silent)}. " if silent else ""
-    program = (sys.executable, "-I", str(Path(assistant.__file__).parents[1] / "agents" / "demo.py"))
-    return Choice("command", program, f"{found}Agent: the demonstration, which only echoes. See docs/how-to/agents.md.")
+            return Choice(name, (name,), f"Agent: {name}, found on PATH and answering.", present)
+    silent = ", ".join(f"{name} ({str(code).replace('_', ' ')})" for name, code in codes.items())
+    found = f"On PATH but not answering: {silent}. " if silent else ""
+    program = (sys.executable, "-I", str(Path(demo.__file__)))
+    return Choice("command", program, f"{found}Agent: the demonstration, which has no model.", present)
 
 
 def probe(settings: Settings, name: str) -> str | None:
     """Run one tiny turn with an agent CLI; None when it answered, else the code of what went wrong."""
     adapter = adapter_for(name, settings.bin_for(name))
-    lock = FileLock.take(settings.home.run / "locks" / "probe.lock", wait_seconds=PROBE_SECONDS)
+    lock = FileLock.take(settings.home.run / "locks" / f"probe-{name}.lock", wait_seconds=PROBE_SECONDS)
     if lock is None:
         return "busy"
     with lock:
