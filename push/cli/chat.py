@@ -106,7 +106,7 @@ def _until_answered(terminal: Terminal) -> None:
                 return
             turn = terminal.oldest_waiting()
             postponed = turn is not None and turn.not_before is not None
-            waiting.tick("an answer (postponed; `push retries list` says why)" if postponed else "an answer")
+            waiting.tick("postponed, `push retries list` says why" if postponed else "waiting, Ctrl-C stops it")
             terminal.pause()
 
 
@@ -159,6 +159,6 @@ def _answer_or_stop(terminal: Terminal) -> None:
     except KeyboardInterrupt:
         if not terminal.cancel_oldest():
             raise
-        output.note("Stopping it …")
         _until_answered(terminal)
+        output.note("Stopped.")
     terminal.unanswered = 0  # a person has seen what was said about it
