@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from push.agents import process
 from push.agents import spool as spooling
 from push.agents.base import Adapter
-from push.agents.process import Launch
+from push.agents.process import Launch, RunnerProcess
+from push.agents.spool import Spool
 from push.locks import FileLock
 from push.model.values import AgentOutcome, Exited, Request
 
@@ -35,6 +38,11 @@ class Bench:
     environment: dict[str, str]
     deadline_seconds: float = 60.0
     grace_seconds: float = 5.0
+    enough: Callable[[], bool] | None = None
+
+    def until(self, enough: Callable[[], bool]) -> Bench:
+        """The same, cancelled as soon as `enough` holds."""
+        return replace(self, enough=enough, grace_seconds=1.0)
 
     def within(self, seconds: float) -> Bench:
         """The same with a deadline, and a short grace after it."""
@@ -69,11 +77,22 @@ class Bench:
         )
         lock = FileLock.take(self.folder / f"{name}.lock")
         assert lock is not None
-        never, _ = ends = os.pipe()
         with lock:
-            assert process.start(spool, launch, lock.fd).wait(never)
-        for fd in ends:
-            os.close(fd)
+            self._wait(spool, process.start(spool, launch, lock.fd))
         exited = spooling.read_result(spool)
         assert exited is not None
         return Run(request, exited, self.adapter.read(request, exited), self.adapter.resumable(request, spool.out))
+
+    def _wait(self, spool: Spool, runner: RunnerProcess) -> None:
+        if self.enough is None:
+            assert runner.wait(None)
+            return
+        look, over = os.pipe()  # readable at once, so that waiting is only a look
+        os.close(over)
+        while not runner.wait(look):
+            if self.enough():
+                process.cancel(spool)
+                assert runner.wait(None)
+                break
+            time.sleep(0.02)
+        os.close(look)
