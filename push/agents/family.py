@@ -72,7 +72,7 @@ class Family:
         pids = set(self.table.descendants(self._pid))
         if not self._adopts:
             for pid, row in self.table.table().items():
-                if self._seen.get(pid) == row.start or (pid != self._pid and _session(pid) == self._pid):
+                if self._seen.get(pid) == row.start or (pid != self._pid and _ask(os.getsid, pid) == self._pid):
                     pids.add(pid)
         return pids
 
@@ -82,12 +82,14 @@ class Family:
         return self._childless if self._adopts else ended and not self.living()
 
     def signal(self, number: int) -> None:
-        """Signal all of the run."""
+        """Signal all of the run, each once: a second SIGTERM tells many programs to leave their work undone."""
         self.see()
-        if self.status is None:
-            _kill(-self.agent, number)  # not yet reaped, so the group's number is still its own
+        together = self.status is None  # the agent is not reaped, so the group's number is still its own
+        if together:
+            _kill(-self.agent, number)
         for pid in self.living():
-            _kill(pid, number)
+            if not together or _ask(os.getpgid, pid) != self.agent:
+                _kill(pid, number)
 
 
 def _kill(pid: int, number: int) -> None:
@@ -97,10 +99,10 @@ def _kill(pid: int, number: int) -> None:
         return
 
 
-def _session(pid: int) -> int:
+def _ask(question: "Callable[[int], int]", pid: int) -> int:
     try:
-        return os.getsid(pid)
-    except OSError:
+        return question(pid)
+    except OSError:  # gone
         return -1
 
 

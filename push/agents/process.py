@@ -339,19 +339,20 @@ def _locked(path: Path) -> bool:
 def _survivors(spool: Spool) -> dict[int, str]:
     """Who of the run lives, by proof only: recorded, marked, in the group of such a one, or below one."""
     system = tree.system()
-    table = system.table()
-    ours = set(system.marked(str(spool.dir)))
+    marked = system.marked(str(spool.dir))
+    table = system.table()  # after the marks: who is marked and not in it has ended
+    ours = {pid for pid, start in marked.items() if pid in table and table[pid].start == start}
     agent = _record(spool.agent)
     if agent is None or agent.boot == system.boot():
         recorded = {agent.pid: agent.start} if agent else {}
         recorded |= _recorded_tree(spool)
         ours |= {pid for pid, start in recorded.items() if pid in table and table[pid].start == start}
-    if agent and any(table[pid].group == agent.pid for pid in ours & table.keys()):
+    if agent and any(table[pid].group == agent.pid for pid in ours):
         ours |= {pid for pid, row in table.items() if row.group == agent.pid}
     spared = {os.getpid(), *_ancestors(table)}  # a gateway that an agent started carries the mark as well
     ours -= spared
     ours |= tree.below(table, ours).keys() - spared
-    return {pid: table[pid].start for pid in ours if pid in table}
+    return {pid: table[pid].start for pid in ours}
 
 
 def _recorded_tree(spool: Spool) -> dict[int, str]:

@@ -62,17 +62,30 @@ class ProcFs:
         return found
 
     def marked(self, mark: str) -> dict[int, str]:
-        """The living processes whose environment began with `MARK` set to `mark`."""
-        wanted = os.fsencode(f"{MARK}={mark}")
+        """The living processes whose environment held the mark at first, or who print into the folder that it names."""
         found = {}
-        for pid in self._pids():
-            row = self._row(pid) if wanted in self._read(f"{pid}/environ").split(b"\0") else None
-            if row:
-                found[pid] = row.start
+        looked_at: set[int] = set()
+        while new := self._pids() - looked_at:  # the child of one that ended meanwhile is new
+            for pid in new:
+                row = self._row(pid) if self._is_marked(pid, mark) else None
+                if row:
+                    found[pid] = row.start
+            looked_at |= new
         return found
 
-    def _pids(self) -> list[int]:
-        return [int(name) for name in os.listdir(self._root) if name.isdigit()]
+    def _pids(self) -> set[int]:
+        return {int(name) for name in os.listdir(self._root) if name.isdigit()}
+
+    def _is_marked(self, pid: int, mark: str) -> bool:
+        if os.fsencode(f"{MARK}={mark}") in self._read(f"{pid}/environ").split(b"\0"):
+            return True
+        for number in (1, 2):
+            try:
+                if os.readlink(f"{self._root}/{pid}/fd/{number}").startswith(f"{mark}/"):
+                    return True
+            except OSError:  # closed, ended, or another user's
+                continue
+        return False
 
     def _read(self, name: str) -> bytes:
         try:

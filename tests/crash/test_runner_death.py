@@ -90,7 +90,8 @@ def test_the_deadline_needs_no_gateway(rig: Rig) -> None:
 def test_a_killed_runner_leaves_its_tools_and_recovery_ends_them(rig: Rig) -> None:
     runner = rig.begin("sh", "-c", STUBBORN.format(rig.sleep))
     until(lambda: len(rig.living()) == STUBBORN_SIZE)
-    until(lambda: rig.spool.tree.exists() and len(rig.spool.tree.read_text().splitlines()) >= STUBBORN_SIZE)
+    until(rig.spool.tree.exists)
+    until(lambda: set(map(str, rig.living())) <= set(rig.spool.tree.read_text().split()))
     os.kill(rig.runner_pid(), signal.SIGKILL)
     assert runner.wait(None)
     assert spooling.read_result(rig.spool) is None
@@ -107,7 +108,8 @@ def test_a_killed_runner_leaves_its_tools_and_recovery_ends_them(rig: Rig) -> No
 def test_both_killed_and_the_next_gateway_cleans_up(rig: Rig) -> None:
     gateway = rig.begin_elsewhere("sh", "-c", STUBBORN.format(rig.sleep))
     until(lambda: len(rig.living()) == STUBBORN_SIZE)
-    until(lambda: rig.spool.tree.exists() and len(rig.spool.tree.read_text().splitlines()) >= STUBBORN_SIZE)
+    until(rig.spool.tree.exists)
+    until(lambda: set(map(str, rig.living())) <= set(rig.spool.tree.read_text().split()))
     runner = rig.runner_pid()
     _kill(gateway)
     os.kill(runner, signal.SIGKILL)
@@ -218,6 +220,15 @@ def test_the_groups_number_alone_is_no_proof(rig: Rig) -> None:
     assert not is_dead(stranger.pid)
     stranger.kill()
     stranger.wait()
+
+
+def test_one_with_a_scrubbed_environment_is_known_by_where_it_prints(rig: Rig) -> None:
+    spool = rig.prepare()
+    spool.agent.write_text("")
+    with spool.err.open("wb") as err:
+        tool = subprocess.Popen(rig.sleep.split(), env={}, stderr=err)
+    assert recover(spool) is Recovered.KILLED
+    assert tool.wait() == -signal.SIGKILL
 
 
 def test_a_member_of_the_group_with_a_scrubbed_environment_goes_with_the_group(rig: Rig) -> None:
