@@ -159,13 +159,14 @@ class StateFile:
     def rebuild(self, sessions: Mapping[str, Session], cursors: Mapping[str, int]) -> Path | None:
         """Replace the file by one with these sessions and cursors, whatever is in it (`push doctor --fix`).
 
+        A session without an id keeps its conversation's epoch; one without `used_on` counts as used today.
         Returns where a copy of the old file was kept; None where there was none.
         """
         raw = _with_defaults({"cursors": dict(cursors)})
         if _OLD_CHANNEL in cursors:
             raw["last_row_id"] = cursors[_OLD_CHANNEL]
         for conversation, session in sessions.items():
-            _put_session(raw, conversation, replace(session, used_on=_today().isoformat()))
+            _put_session(raw, conversation, replace(session, used_on=session.used_on or _today().isoformat()))
         with self._locked():
             kept = self._keep_copy()  # a copy, since a crash between a move and the replacement would be a silent reset
             self._replace(raw)

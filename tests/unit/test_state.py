@@ -246,14 +246,15 @@ def test_a_damaged_file_is_a_clear_error_and_is_never_touched(file: StateFile, d
 @freeze_time("2026-03-01")
 def test_rebuild_replaces_a_damaged_file_and_keeps_a_copy(file: StateFile) -> None:
     file.path.write_bytes(b"\0" * 300)
-    kept = file.rebuild({"local:ann": SESSION}, {"imessage": 12})
+    kept = file.rebuild({"local:ann": SESSION, "local:bob": Session(None, False, "", 4, "", "", "")}, {"imessage": 12})
     assert kept is not None
     assert kept.read_bytes() == b"\0" * 300
     assert kept.parent == file.path.parent
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert content(file)["last_row_id"] == 12
-    assert content(file)["sessions"]["local:ann"]["used_on"] == "2026-03-01"
-    assert file.epoch("local:ann") == SESSION.epoch
+    assert file.session("local:ann") == SESSION
+    assert file.begin("local:bob") == (4, None)
+    assert content(file)["sessions"]["local:bob"]["used_on"] == "2026-03-01"
 
 
 def test_rebuild_without_a_file_keeps_no_copy(file: StateFile) -> None:

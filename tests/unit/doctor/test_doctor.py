@@ -1,0 +1,291 @@
+"""`push doctor`: each check seen to fail, with the next command; what `--fix` repairs, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from push.cli.main import main
+from push.ledger import engine, turns
+from push.ledger.database import Database
+from push.model.values import Accepted, Inbound, Plan
+from push.state import StateFile
+
+TOKEN = "8012345678:AAF-x_Q9wErTyUiOpAsDfGhJkLzXcVbNm12"
+GIB = 1024**3
+
+
+class Diagnosis(NamedTuple):
+    """The exit code, and check -> its items."""
+
+    code: int
+    items: dict[str, list[dict[str, str]]]
+
+    def one(self, check: str) -> dict[str, str]:
+        (item,) = self.items[check]
+        return item
+
+
+class Patient:
+    """A home with a configuration, and `push doctor` for it."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self._capsys = capsys
+        self.soul = home / "assistant" / "SOUL.md"
+        self.soul.parent.mkdir(mode=0o700)
+        self.soul.write_text("Be kind.")
+        self.configure('agent = "command"', 'command = ["cat"]')
+
+    def configure(self, *lines: str) -> None:
+        config = self.home / "config.toml"
+        config.write_text("\n".join(['channel = "local"', 'assistant_root = "assistant"', *lines]))
+        config.chmod(0o600)
+
+    def run(self, *arguments: str) -> Diagnosis:
+        code = main(["doctor", "--json", *arguments])
+        body: dict[str, Any] = json.loads(self._capsys.readouterr().out)
+        items: dict[str, list[dict[str, str]]] = {}
+        for item in body["items"]:
+            items.setdefault(item["check"], []).append(item)
+        assert body["version"] == 1
+        assert body["failed"] == sum(item["status"] == "failed" for item in body["items"])
+        return Diagnosis(code, items)
+
+
+@pytest.fixture
+def patient(home: Path, capsys: pytest.CaptureFixture[str]) -> Patient:
+    return Patient(home, capsys)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_healthy_home_passes_and_nothing_is_made(patient: Patient) -> None:
+    before = sorted(patient.home.rglob("*"))
+    diagnosis = patient.run()
+    assert diagnosis.code == 0
+    assert {item["status"] for items in diagnosis.items.values() for item in items} == {"ok"}
+    assert set(diagnosis.items) == {"config", "permissions", "disk", "sqlite", "ledger", "state", "agent", "assistant"}
+    assert sorted(patient.home.rglob("*")) == before
+
+
+def test_without_any_configuration_the_embedded_default_is_healthy(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor"]) == 0
+    assert "8 checks, 0 failed" in capsys.readouterr().out
+
+
+def test_for_a_person_each_failure_has_the_next_command(patient: Patient, capsys: pytest.CaptureFixture[str]) -> None:
+    patient.home.chmod(0o755)
+    assert main(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("failed  permissions: "))
+    assert lines[place + 1] == "        next: push doctor --fix"
+    assert lines[-1] == "8 checks, 1 failed"
+
+
+# -- configuration ---------------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_configuration_is_told_and_the_machine_is_checked_all_the_same(patient: Patient) -> None:
+    patient.configure('agnet = "claude"', f'[telegram]\nbot_token = "{TOKEN}"')
+    diagnosis = patient.run()
+    assert diagnosis.code == 1
+    assert "agnet" in diagnosis.one("config")["message"]
+    assert TOKEN not in json.dumps(diagnosis.items)
+    assert set(diagnosis.items) == {"config", "disk", "sqlite"}
+
+
+def test_a_configuration_that_is_named_but_missing_fails(patient: Patient) -> None:
+    assert patient.run("--config", str(patient.home / "other.toml")).one("config")["status"] == "failed"
+
+
+# -- permissions -----------------------------------------------------------------------------------------------------
+
+
+def test_what_others_may_read_is_found_and_closed(patient: Patient) -> None:
+    Database.open(patient.home / "push.db").close()
+    (patient.home / "logs").mkdir()
+    for path in (patient.home, patient.home / "logs"):
+        path.chmod(0o755)
+    (patient.home / "push.db").chmod(0o644)
+    found = patient.run()
+    assert found.code == 1
+    assert found.one("permissions")["hint"] == "push doctor --fix"
+    assert mode(patient.home) == 0o755
+
+    fixed = patient.run("--fix")
+    assert (fixed.code, fixed.one("permissions")["status"]) == (0, "fixed")
+    assert [mode(patient.home / name) for name in ("", "logs", "push.db")] == [0o700, 0o700, 0o600]
+    assert patient.run().one("permissions")["status"] == "ok"
+
+
+def test_a_readable_configuration_counts_only_with_a_secret_in_it(patient: Patient) -> None:
+    config = patient.home / "config.toml"
+    config.chmod(0o644)
+    assert patient.run().code == 0
+    patient.configure('agent = "command"', 'command = ["cat"]', f'[telegram]\nbot_token = "{TOKEN}"')
+    config.chmod(0o644)
+    assert str(config) in patient.run().one("permissions")["message"]
+    patient.run("--fix")
+    assert mode(config) == 0o600
+
+
+def test_a_file_of_another_user_is_not_touched(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    patient.home.chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    item = patient.run("--fix").one("permissions")
+    assert (item["status"], item["hint"]) == ("failed", f"ls -ld {patient.home}")
+    assert mode(patient.home) == 0o755
+
+
+# -- disk and SQLite -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("free", "status", "code"), [(2 * GIB, "ok", 0), (GIB // 2, "warning", 0), (50 * 1024**2, "failed", 1)]
+)
+def test_the_room_on_the_disk(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, free: int, status: str, code: int
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(100 * GIB, 0, free))
+    diagnosis = patient.run()
+    assert (diagnosis.one("disk")["status"], diagnosis.code) == (status, code)
+
+
+def test_a_home_that_is_no_folder_fails(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "file").touch(0o600)
+    monkeypatch.setenv("PUSH_HOME", str(home / "file"))
+    assert main(["doctor"]) == 1
+    assert "failed  disk: " in capsys.readouterr().out
+
+
+def test_a_sqlite_with_the_wal_reset_fault_is_a_warning(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "version", lambda: (3, 40, 1))
+    diagnosis = patient.run()
+    assert diagnosis.code == 0
+    assert diagnosis.one("sqlite")["status"] == "warning"
+    assert "cysqlite" in diagnosis.one("sqlite")["hint"]
+
+
+# -- ledger and state ------------------------------------------------------------------------------------------------
+
+
+def test_a_ledger_that_is_none_or_newer_or_damaged_fails(patient: Patient) -> None:
+    path = patient.home / "push.db"
+    path.write_bytes(b"rubbish" * 1000)
+    path.chmod(0o600)
+    assert patient.run("--fix").one("ledger")["status"] == "failed"
+    assert path.read_bytes() == b"rubbish" * 1000
+
+    path.unlink()
+    Database.open(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    assert "schema 99" in patient.run().one("ledger")["message"]
+
+
+def test_a_ledger_with_a_damaged_page_fails(patient: Patient) -> None:
+    path = patient.home / "push.db"
+    Database.open(path).close()
+    with sqlite3.connect(path) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'turn_conversation'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    item = patient.run().one("ledger")
+    assert (item["status"], item["hint"]) == ("failed", "push verify")
+
+
+def test_a_damaged_state_is_rebuilt_from_the_ledger_and_kept(patient: Patient) -> None:
+    db = Database.open(patient.home / "push.db")
+    for conversation, session_id, epoch in (("local:ann", "s1", 3), ("local:bob", "s2", 0)):
+        message = Inbound("local", conversation, "ann", conversation, "ann", "hello", 0)
+        accepted = turns.accept(db, message)
+        assert isinstance(accepted, Accepted)
+        turn = turns.get(db, accepted.turn_id)
+        assert turn is not None
+        turns.start(db, turn, Plan("claude", session_id, True, epoch, "/w", "ab"))
+    new = turns.accept(db, Inbound("local", "local:bob", "ann", "new", "ann", " /CLEAR ", 0, "command"))
+    assert isinstance(new, Accepted)
+    turn = turns.get(db, new.turn_id)
+    assert turn is not None
+    turns.answer_command(db, turn, "done")
+    db.close()
+    file = StateFile(patient.home / "state.json")
+    file.path.write_text('{"sessions": ')
+    file.path.chmod(0o600)
+
+    found = patient.run()
+    assert (found.code, found.one("state")["hint"]) == (1, "push doctor --fix")
+    assert file.path.read_text() == '{"sessions": '
+
+    fixed = patient.run("--fix")
+    assert (fixed.code, fixed.one("state")["status"]) == (0, "fixed")
+    assert set(file.read().sessions) == {"local:ann"}
+    assert file.epoch("local:ann") == 3
+    assert file.begin("local:bob") == (1, None)
+    assert [path.read_text() for path in patient.home.glob("state.json.broken-*")] == ['{"sessions": ']
+    assert patient.run().one("state")["status"] == "ok"
+
+
+def test_a_damaged_state_beside_a_damaged_ledger_is_left_alone(patient: Patient) -> None:
+    for name in ("push.db", "state.json"):
+        (patient.home / name).write_bytes(b"rubbish")
+        (patient.home / name).chmod(0o600)
+    diagnosis = patient.run("--fix")
+    assert diagnosis.one("state")["status"] == "failed"
+    assert "not repaired" in diagnosis.one("state")["message"]
+    assert (patient.home / "state.json").read_bytes() == b"rubbish"
+
+
+def test_a_state_that_cannot_be_read_does_not_send_in_circles(patient: Patient) -> None:
+    (patient.home / "state.json").mkdir(mode=0o700)
+    item = patient.run("--fix").one("state")
+    assert (item["status"], item["hint"]) == ("failed", "")
+
+
+# -- agents ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_configured_agent_needs_a_program_that_runs(patient: Patient, tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.touch(0o600)
+    patient.configure(
+        'agent = "claude"',
+        'claude_bin = "no-such-program"',
+        f'codex_bin = "{blocked}"',
+        'command = ["cat"]',
+        '[[routes]]\nthread = "local:ann"\nagent = "codex"',
+        '[[routes]]\nthread = "local:bob"\nagent = "command"',
+    )
+    diagnosis = patient.run()
+    assert diagnosis.code == 1
+    claude, codex, command = diagnosis.items["agent"]
+    assert "no-such-program is not found" in claude["message"]
+    assert "claude_bin" in claude["hint"]
+    assert codex["hint"] == f"chmod +x {blocked}"
+    assert (command["status"], command["message"]) == ("ok", f"command: {shutil.which('cat')}")
+
+
+def test_a_missing_soul_fails(patient: Patient) -> None:
+    patient.soul.unlink()
+    item = patient.run().one("assistant")
+    assert item["status"] == "failed"
+    assert str(patient.soul) in item["message"]
+    assert item["hint"]
