@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,33 @@ while [ ! -e "$GATE" ]; do sleep 0.02; done
 printf 're: %s\\n' "$m"
 """
 
+#: Speaks claude's protocol, with sessions kept as files. Its diary says whether a session was begun or resumed.
+SESSION_AGENT = """#!/bin/sh
+how=$4 id=$5
+m=$(tail -n 1)
+printf '%s %s\\n' "$how" "$m" >> "$DIARY"
+if [ "$how" = --resume ] && [ ! -e "sessions/$id" ]; then
+    echo "No conversation found with session ID: $id" >&2
+    exit 1
+fi
+mkdir -p sessions
+echo "$m" >> "sessions/$id"
+printf '{"type":"result","is_error":false,"result":"re: %s","session_id":"%s"}\\n' "$m" "$id"
+"""
+
+_CANCEL = """
+import sys
+from push.config.load import load
+from push.gateway.cancelling import cancel
+from push.ledger.database import Database
+home = load().home
+sys.exit(not cancel(Database.open(home.push_db), home.spool, int(sys.argv[1])))
+"""
+
 _CONFIG = """\
 channels = ["local"]
-agent = "command"
-command = ["{agent}"]
+agent = "{kind}"
+{program}
 assistant_root = "{assistant}"
 {more}
 """
@@ -108,9 +132,9 @@ class Row:
 
 
 class Site:
-    """One home. `agent` is the text of a script; `more` are further lines of config.toml."""
+    """One home. `agent` is the text of a script, `kind` the agent it plays; `more` are further lines of config.toml."""
 
-    def __init__(self, root: Path, *, agent: str = AGENT, more: str = "") -> None:
+    def __init__(self, root: Path, *, agent: str = AGENT, kind: str = "command", more: str = "") -> None:
         self.root = root
         self.diary = root / "diary"
         self.gate = root / "gate"
@@ -126,11 +150,12 @@ class Site:
         (self.assistant / "SOUL.md").write_text("You are a test.\n")
         self.agent.write_text(agent)
         self.agent.chmod(0o755)
-        self.configure(more)
+        self.configure(more, kind)
 
-    def configure(self, more: str = "") -> None:
+    def configure(self, more: str = "", kind: str = "command") -> None:
         """Write config.toml anew."""
-        self.config.write_text(_CONFIG.format(agent=self.agent, assistant=self.assistant, more=more))
+        program = f'command = ["{self.agent}"]' if kind == "command" else f'{kind}_bin = "{self.agent}"'
+        self.config.write_text(_CONFIG.format(kind=kind, program=program, assistant=self.assistant, more=more))
 
     # -- processes -----------------------------------------------------------------------------------------------
 
@@ -202,6 +227,12 @@ class Site:
             process = self.run("chat", "--no-wait", "--user", user, text)
             assert process.wait() == 0, process.err
 
+    def cancel(self, turn_id: int, seams: str = "") -> Process:
+        """Ask for the end of a turn, from a process of its own."""
+        if find_spec("push.cli.turns") is None:
+            return self.spawn((sys.executable, "-c", _CANCEL, str(turn_id)), seams=seams)
+        return self.start("turns", "cancel", str(turn_id), seams=seams)
+
     def listen(self, user: str) -> Process:
         """A new terminal of this user, which prints what is ready, and ends."""
         process = self.run("chat", "--user", user)
@@ -251,6 +282,11 @@ class Site:
                     return []
                 raise
 
+    def make_due(self) -> None:
+        """Let every postponement have passed."""
+        with closing(sqlite3.connect(self.db, timeout=10)) as connection, connection:
+            connection.execute("UPDATE turn SET not_before = 1 WHERE not_before IS NOT NULL")
+
     def turns(self) -> list[Row]:
         """Every turn in the order of acceptance."""
         sql = (
@@ -296,9 +332,9 @@ class Site:
 
 
 @contextmanager
-def site(root: Path, *, agent: str = AGENT, more: str = "") -> Iterator[Site]:
+def site(root: Path, *, agent: str = AGENT, kind: str = "command", more: str = "") -> Iterator[Site]:
     """A site that leaves no process behind."""
-    made = Site(root, agent=agent, more=more)
+    made = Site(root, agent=agent, kind=kind, more=more)
     try:
         yield made
     finally:
