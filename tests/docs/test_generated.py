@@ -1,14 +1,9 @@
-"""The generated pages of the reference are what the code says now; `make docs` writes them."""
+"""The page on the command line is what the live commands say now; `make docs` writes it."""
 
 from __future__ import annotations
 
 from docs import generate
-from push.config import reference
 
 
 def test_the_command_line_is_current() -> None:
     assert generate.PAGE.read_text() == generate.page()
-
-
-def test_the_configuration_is_current() -> None:
-    assert generate.PAGE.with_name("configuration.md").read_text().rstrip() == reference.markdown().rstrip()
