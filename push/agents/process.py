@@ -36,6 +36,7 @@ _BOOT = "import sys; sys.path.append(sys.argv[1]); from push.agents.runner impor
 _ROOT = str(Path(push.__file__).resolve().parents[1])
 
 KILL_SECONDS = 5.0  # what SIGKILL does not end within this, it does not end
+BEGIN_SECONDS = 1.0  # from its start to its record a runner needs some 15 ms, on a busy machine more
 POLL_SECONDS = 0.1
 PROBE_BYTES = 64 * 1024
 
@@ -155,7 +156,11 @@ def living_runner(spool: Spool) -> int | None:
 
 
 def wait_for_runner(spool: Spool, stop_fd: int) -> bool:
-    """As `RunnerProcess.wait`, for a runner that somebody else started. True at once where none lives."""
+    """As `RunnerProcess.wait`, for a runner that somebody else started. True where none lives or begins."""
+    deadline = clock.monotonic() + BEGIN_SECONDS
+    while _record(spool.runner) is None and spool.dir.is_dir() and clock.monotonic() < deadline:
+        if select.select([stop_fd], (), (), 0.01)[0]:
+            return False
     with _pidfd(living_runner(spool)) as fd:
         if fd is not None:
             return living_runner(spool) is None or _readable(fd, stop_fd)

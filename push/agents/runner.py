@@ -2,6 +2,7 @@
 
 Owns the agent's start, its deadline, its end and the result; does not own what any of it means. Started by
 `process.py`. Its standard input, output and error are the spool's files, its folder and environment are the agent's.
+Why it exists, and why the gate: docs/adr/0002-lock-runner-gate.md.
 
 It is paid before every answer, so it imports nothing that is slow: no subprocess, signal, json, pathlib, threading.
 """

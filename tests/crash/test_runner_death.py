@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +79,24 @@ def test_waiting_without_pidfds_comes_to_the_same(rig: Rig, monkeypatch: pytest.
     os.close(ring)
 
 
+def test_a_runner_that_is_just_beginning_is_waited_for(rig: Rig) -> None:
+    rig.prepare()
+    rig.lock = rig.take_lock()
+    assert rig.lock
+    fd = rig.lock.fd
+    begun: list[process.RunnerProcess] = []
+    launch = rig.launch("sh", "-c", "sleep 0.2; cat")
+    late = threading.Timer(0.1, lambda: begun.append(process.start(rig.spool, launch, fd)))
+    never, ring = os.pipe()
+    late.start()
+    assert process.wait_for_runner(rig.spool, never)
+    assert spooling.read_result(rig.spool)
+    late.join()
+    assert begun[0].wait(None)
+    os.close(never)
+    os.close(ring)
+
+
 def test_the_deadline_needs_no_gateway(rig: Rig) -> None:
     gateway = rig.begin_elsewhere("sh", "-c", STUBBORN.format(rig.sleep), deadline_seconds=1.0)
     until(lambda: len(rig.living()) == STUBBORN_SIZE)
@@ -117,7 +136,10 @@ def test_both_killed_and_the_next_gateway_cleans_up(rig: Rig) -> None:
     rig.lock = rig.take_lock(seconds=2)
     assert rig.lock
     assert process.living_runner(rig.spool) is None
-    assert process.wait_for_runner(rig.spool, 0), "nobody to wait for"
+    stop, ring = os.pipe()
+    assert process.wait_for_runner(rig.spool, stop), "nobody to wait for"
+    os.close(stop)
+    os.close(ring)
     assert recover(rig.spool) is Recovered.KILLED
     assert rig.living() == []
 
