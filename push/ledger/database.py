@@ -72,6 +72,11 @@ class Database:
             row: Row | None = self._peewee.execute_sql(sql, tuple(parameters)).fetchone()
             return row
 
+    def each(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
+        """As `rows`, one row at a time: for more than fits into memory. Inside `snapshot`."""
+        with self._translated():
+            yield from self._peewee.execute_sql(sql, tuple(parameters))
+
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Run one writing statement inside `write`; returns how many rows it changed."""
         return int(self._peewee.execute_sql(sql, tuple(parameters)).rowcount)
@@ -100,6 +105,8 @@ class Database:
         except peewee.IntegrityError:
             raise
         except peewee.DatabaseError as exc:
+            raise unavailable(self.path, exc) from exc
+        except engine.errors() as exc:  # what comes up while fetching, which peewee does not wrap
             raise unavailable(self.path, exc) from exc
 
     def close_thread(self) -> None:

@@ -11,23 +11,26 @@ from enum import Enum
 from push import clock
 from push.ledger.database import Database
 from push.ledger.moves import move
-from push.ledger.schema import OUTBOUND_STUCK, TURN_OPEN
+from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
 from push.model.machines import OUTBOUND
 
 _TURN = (
     "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, t.reason, c.key, t.received_at "
-    "FROM turn t JOIN conversation c ON c.id = t.conversation_id WHERE "
+    "FROM turn t {by} JOIN conversation c ON c.id = t.conversation_id WHERE "
 )
 _DELIVERY = (
     "SELECT 'delivery', o.id, o.state, o.attempt, 0, o.not_before, o.reason, c.key, o.created_at "
-    "FROM outbound o JOIN conversation c ON c.id = o.conversation_id WHERE "
+    "FROM outbound o {by} JOIN conversation c ON c.id = o.conversation_id WHERE "
 )
+_WAITING_TURNS = f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL)"
+_WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting'"
+_FAILED_TURNS = "t.state = 'failed' AND t.dismissed_at IS NULL"
 #: Each reads its partial index: of the rows that ended well, none is looked at.
 QUERIES = (
-    f"{_TURN} t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL) ORDER BY t.id LIMIT ?",
-    f"{_DELIVERY} o.state IN ('pending','sending','waiting') AND o.state = 'waiting' ORDER BY o.id LIMIT ?",
-    f"{_DELIVERY} o.state IN {OUTBOUND_STUCK} ORDER BY o.id DESC LIMIT ?",
-    f"{_TURN} t.state = 'failed' AND t.dismissed_at IS NULL ORDER BY t.id DESC LIMIT ?",
+    f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?",
+    f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_WAITING_DELIVERIES} ORDER BY o.id LIMIT ?",
+    f"{_DELIVERY.format(by='INDEXED BY outbound_stuck')} o.state IN {OUTBOUND_STUCK} ORDER BY o.id DESC LIMIT ?",
+    f"{_TURN.format(by='INDEXED BY turn_failed')} {_FAILED_TURNS} ORDER BY t.id DESC LIMIT ?",
 )
 
 
@@ -72,7 +75,8 @@ def waiting_or_failed(db: Database, limit: int) -> list[Retry]:
 
 def find(db: Database, kind: str, number: int) -> Retry | None:
     """The turn or delivery of that number, in whatever state."""
-    row = db.one(f"{_TURN} t.id = ?" if kind == "turn" else f"{_DELIVERY} o.id = ?", (number,))
+    sql = f"{_TURN} t.id = ?" if kind == "turn" else f"{_DELIVERY} o.id = ?"
+    row = db.one(sql.format(by=""), (number,))
     return Retry(*row) if row else None
 
 

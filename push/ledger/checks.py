@@ -1,0 +1,115 @@
+"""What `push verify` asks of push.db in SQL: one query per promise, which returns the rows that break it.
+
+Owns the questions and the sentence for each damage; does not own asking them (`push.ledger.verify`), nor what takes a
+row's whole history to judge (`push.ledger.histories`). A sentence holds numbers, states and columns, never a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from push.ledger.schema import TURN_OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A promise. `sql` returns a row per damage; `row` names it and `sentence` tells it, with {0}, {1} out of that."""
+
+    code: str
+    sql: str
+    row: str
+    sentence: str
+
+
+_WITH_REPLY = "('answered','failed')"
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        "reply_missing",
+        f"SELECT id, state FROM turn t WHERE state IN {_WITH_REPLY} "
+        "AND NOT EXISTS (SELECT 1 FROM outbound WHERE turn_id = t.id)",
+        "turn {0}",
+        "it is {1}, but no reply to it is there",
+    ),
+    Check(
+        "reply_unexpected",
+        "SELECT o.id, t.id, t.state FROM outbound o JOIN turn t ON t.id = o.turn_id "
+        f"WHERE t.state NOT IN {_WITH_REPLY}",
+        "delivery {0}",
+        "it replies to turn {1}, which is {2}",
+    ),
+    Check(
+        "cause_missing",
+        "SELECT id FROM outbound o WHERE turn_id IS NULL OR NOT EXISTS (SELECT 1 FROM turn WHERE id = o.turn_id)",
+        "delivery {0}",
+        "nothing caused it: it belongs to no turn",
+    ),
+    Check(
+        "reply_elsewhere",
+        "SELECT o.id, t.id FROM outbound o JOIN turn t ON t.id = o.turn_id "
+        "WHERE o.conversation_id <> t.conversation_id OR o.channel <> t.channel OR o.target <> t.target",
+        "delivery {0}",
+        "it replies to turn {1}, but goes to another conversation or address",
+    ),
+    Check(
+        "history_orphan",
+        "SELECT DISTINCT 'turn', row_id FROM transition h WHERE machine = 'turn' "
+        "AND NOT EXISTS (SELECT 1 FROM turn WHERE id = h.row_id) UNION ALL "
+        "SELECT DISTINCT 'delivery', row_id FROM transition h WHERE machine = 'outbound' "
+        "AND NOT EXISTS (SELECT 1 FROM outbound WHERE id = h.row_id)",
+        "{0} {1}",
+        "it has a history, but the row itself is not there",
+    ),
+    Check(
+        "turn_plan",
+        "SELECT id, state, attempt FROM turn WHERE attempt > 0 "
+        "AND (agent IS NULL OR work_dir IS NULL OR epoch IS NULL OR started_at IS NULL)",
+        "turn {0}",
+        "it is {1}, run {2}, but how that run was started is not recorded",
+    ),
+    Check(
+        "turn_end_time",
+        f"SELECT id, state FROM turn WHERE (state IN {TURN_OPEN}) <> (finished_at IS NULL)",
+        "turn {0}",
+        "it is {1}, which does not agree with its time of ending",
+    ),
+    Check(
+        "delivery_end_time",
+        "SELECT id, state FROM outbound "
+        "WHERE state IN ('delivered','failed','dropped') AND finished_at IS NULL "
+        "OR state IN ('pending','waiting') AND finished_at IS NOT NULL",
+        "delivery {0}",
+        "it is {1}, which does not agree with its time of ending",
+    ),
+    Check(
+        "part_receipt",
+        "SELECT outbound_id, seq, CASE WHEN delivered_at IS NULL THEN 'has a receipt, but is not delivered' "
+        "ELSE 'is delivered, but has no receipt' END "
+        "FROM part WHERE (delivered_at IS NULL) <> (coalesce(receipt, '') = '')",
+        "delivery {0}",
+        "its part {1} {2}",
+    ),
+    Check(
+        "part_undelivered",
+        "SELECT o.id, p.seq FROM outbound o JOIN part p ON p.outbound_id = o.id "
+        "WHERE o.state = 'delivered' AND p.delivered_at IS NULL",
+        "delivery {0}",
+        "it is delivered, but its part {1} is not",
+    ),
+    Check(
+        "part_nothing_left",
+        "SELECT id, state FROM outbound o WHERE state <> 'delivered' AND NOT EXISTS "
+        "(SELECT 1 FROM part WHERE outbound_id = o.id AND delivered_at IS NULL)",
+        "delivery {0}",
+        "it is {1}, but no part of it is left to deliver",
+    ),
+    Check(
+        "part_sequence",
+        "SELECT o.id FROM outbound o LEFT JOIN part p ON p.outbound_id = o.id GROUP BY o.id "
+        "HAVING count(p.seq) = 0 OR min(p.seq) <> 0 OR max(p.seq) <> count(*) - 1 "
+        "OR max(p.seq) FILTER (WHERE delivered_at IS NOT NULL) > min(p.seq) FILTER (WHERE delivered_at IS NULL)",
+        "delivery {0}",
+        "its parts do not follow each other from 0, or a later one was delivered before an earlier one",
+    ),
+)

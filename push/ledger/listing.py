@@ -1,0 +1,329 @@
+"""What the command line shows of the ledger: turns, conversations, deliveries, and what is open now.
+
+Owns reads that change nothing and stay cheap beside a long history; does not own how they are printed. Instants are
+milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from push.ledger.database import Database, Row
+from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
+from push.model.machines import TURN
+
+#: `push status` counts failures up to here, and says "or more" beyond.
+MOST_FAILED = 1000
+
+_LINE = "t.id, c.key, t.state, t.queued_at, t.started_at, t.finished_at, t.agent, t.session_id"
+_FROM = "FROM turn t JOIN conversation c ON c.id = t.conversation_id"
+#: Left alone, SQLite walks all turns backwards to save itself the sorting of the open ones.
+_FROM_OPEN = "FROM turn t INDEXED BY turn_open JOIN conversation c ON c.id = t.conversation_id"
+_OF_TURN = (
+    *("channel", "sender", "kind", "text", "attempt", "interruptions", "delays", "not_before", "reason", "detail"),
+    *("received_at", "work_dir", "rehydrated", "input_tokens", "output_tokens", "cost_usd"),
+)
+_OF_DELIVERY = (
+    *("id", "turn_id", "channel", "target", "state", "attempt", "repeat", "not_before", "reason"),
+    *("created_at", "finished_at"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """A turn in a list."""
+
+    id: int
+    conversation: str
+    state: str
+    queued_at: int
+    started_at: int | None
+    finished_at: int | None
+    agent: str | None
+    session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transition of a row. `source` is None for its birth."""
+
+    at: int
+    source: str | None
+    target: str
+    actor: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a reply, and the channel's receipt for it."""
+
+    seq: int
+    text: str
+    receipt: str | None
+    delivered_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRecord:
+    """A reply on its way out, with everything that is known of it."""
+
+    id: int
+    turn_id: int | None
+    conversation: str
+    channel: str
+    target: str
+    state: str
+    attempt: int
+    repeat: bool
+    not_before: int | None
+    reason: str | None
+    created_at: int
+    finished_at: int | None
+    parts: tuple[Part, ...]
+    history: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """A turn with everything that is known of it."""
+
+    line: TurnLine
+    channel: str
+    sender: str
+    kind: str
+    text: str | None
+    attempt: int
+    interruptions: int
+    delays: int
+    not_before: int | None
+    reason: str | None
+    detail: str | None
+    received_at: int
+    work_dir: str | None
+    rehydrated: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    reply: DeliveryRecord | None
+    history: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLine:
+    """A conversation in a list; `last_at` is when its newest message came in."""
+
+    conversation: str
+    channel: str
+    created_at: int
+    last_turn: int | None
+    last_at: int | None
+    open: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. `state` is its turn's, or, for what the assistant said, its delivery's."""
+
+    turn: int
+    role: str
+    state: str
+    at: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A turn whose agent runs, or ran when its gateway was killed."""
+
+    id: int
+    conversation: str
+    agent: str | None
+    attempt: int
+    started_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What is open or stuck, at one instant. `waiting_for` counts open deliveries per (channel, target)."""
+
+    turns: dict[str, int] = field(default_factory=dict)
+    oldest_turn: int | None = None
+    postponed: int = 0
+    running: tuple[Running, ...] = ()
+    deliveries: dict[str, int] = field(default_factory=dict)
+    oldest_delivery: int | None = None
+    waiting_for: tuple[tuple[str, str, int], ...] = ()
+    stuck: dict[str, int] = field(default_factory=dict)
+    failed_turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which turns a list shows: of one conversation, in one state (of the machine's, or `open`), older than an id."""
+
+    conversation: str | None = None
+    state: str | None = None
+    before: int | None = None
+    limit: int = 50
+
+
+def turns(db: Database, wanted: Selection) -> list[TurnLine]:
+    """The turns that are wanted, newest first."""
+    where, parameters = ["1"], list[object]()
+    if wanted.state is not None:
+        where.append(_in_state(wanted.state))
+    if wanted.conversation is not None:
+        where.append("t.conversation_id = (SELECT id FROM conversation WHERE key = ?)")
+        parameters.append(wanted.conversation)
+    if wanted.before is not None:
+        where.append("t.id < ?")
+        parameters.append(wanted.before)
+    source = _FROM_OPEN if wanted.state == "open" or wanted.state in TURN.open else _FROM
+    sql = f"SELECT {_LINE} {source} WHERE {' AND '.join(where)} ORDER BY t.id DESC LIMIT ?"
+    return [TurnLine(*row) for row in db.rows(sql, (*parameters, wanted.limit))]
+
+
+def _in_state(state: str) -> str:
+    """A literal predicate, which a partial index can serve. Raises ValueError for what is no state."""
+    if state == "open":
+        return f"t.state IN {TURN_OPEN}"
+    if state not in TURN.states:
+        raise ValueError(f"not a state: {state}")
+    return f"t.state IN {TURN_OPEN} AND t.state = '{state}'" if state in TURN.open else f"t.state = '{state}'"
+
+
+def turn_record(db: Database, turn_id: int) -> TurnRecord | None:
+    """All about one turn, its texts included."""
+    with db.snapshot():
+        row = db.one(f"SELECT {_LINE}, {_columns('t', _OF_TURN)} {_FROM} WHERE t.id = ?", (turn_id,))
+        if row is None:
+            return None
+        reply = db.one("SELECT id FROM outbound WHERE turn_id = ?", (turn_id,))
+        delivery = _delivery(db, int(reply[0])) if reply else None
+        history = _history(db, "turn", turn_id)
+    known = dict(zip(_OF_TURN, row[8:], strict=True))
+    return TurnRecord(line=TurnLine(*row[:8]), reply=delivery, history=history, **known)
+
+
+def delivery_record(db: Database, delivery_id: int) -> DeliveryRecord | None:
+    """All about one delivery, its text included."""
+    with db.snapshot():
+        return _delivery(db, delivery_id)
+
+
+def _delivery(db: Database, delivery_id: int) -> DeliveryRecord | None:
+    row = db.one(
+        f"SELECT c.key, {_columns('o', _OF_DELIVERY)} FROM outbound o JOIN conversation c ON c.id = o.conversation_id "
+        "WHERE o.id = ?",
+        (delivery_id,),
+    )
+    if row is None:
+        return None
+    parts = db.rows(
+        "SELECT seq, text, receipt, delivered_at FROM part WHERE outbound_id = ? ORDER BY seq", (delivery_id,)
+    )
+    known = dict(zip(_OF_DELIVERY, row[1:], strict=True))
+    return DeliveryRecord(
+        conversation=row[0],
+        parts=tuple(Part(*part) for part in parts),
+        history=_history(db, "outbound", delivery_id),
+        **known | {"repeat": bool(known["repeat"])},
+    )
+
+
+def _columns(table: str, names: tuple[str, ...]) -> str:
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
+def _history(db: Database, machine: str, row_id: int) -> tuple[Change, ...]:
+    sql = "SELECT at, source, target, actor, reason FROM transition WHERE machine = ? AND row_id = ? ORDER BY id"
+    return tuple(Change(*row) for row in db.rows(sql, (machine, row_id)))
+
+
+def conversations(db: Database, limit: int) -> list[ConversationLine]:
+    """Conversations, the one that spoke last first."""
+    rows = db.rows(
+        "SELECT c.key, c.channel, c.created_at, l.id, t.queued_at, "
+        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}) "
+        "FROM (SELECT c.id AS conversation_id, (SELECT max(t.id) FROM turn t WHERE t.conversation_id = c.id) AS id "
+        "FROM conversation c ORDER BY 2 DESC LIMIT ?) l "
+        "JOIN conversation c ON c.id = l.conversation_id LEFT JOIN turn t ON t.id = l.id ORDER BY l.id DESC",
+        (limit,),
+    )
+    return [ConversationLine(*row) for row in rows]
+
+
+def conversation(db: Database, key: str) -> ConversationLine | None:
+    """One conversation by its key."""
+    row = db.one(
+        "SELECT c.key, c.channel, c.created_at, t.id, t.queued_at, "
+        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}) FROM conversation c "
+        "LEFT JOIN turn t ON t.id = (SELECT max(n.id) FROM turn n WHERE n.conversation_id = c.id) WHERE c.key = ?",
+        (key,),
+    )
+    return ConversationLine(*row) if row else None
+
+
+def messages(db: Database, key: str, limit: int) -> list[Message]:
+    """The newest turns of a conversation, at most `limit`, with what was answered; oldest first."""
+    rows = db.rows(
+        "SELECT t.id, t.state, t.queued_at, t.text, o.state, o.created_at, (SELECT group_concat(p.text, '') FROM "
+        "(SELECT text FROM part WHERE outbound_id = o.id ORDER BY seq) p) "
+        "FROM turn t LEFT JOIN outbound o ON o.turn_id = t.id "
+        "WHERE t.conversation_id = (SELECT id FROM conversation WHERE key = ?) ORDER BY t.id DESC LIMIT ?",
+        (key, limit),
+    )
+    found = list[Message]()
+    for turn, state, at, text, delivery, answered_at, reply in reversed(rows):
+        found.append(Message(turn, "user", state, at, text))
+        if delivery is not None:
+            found.append(Message(turn, "assistant", delivery, answered_at, reply))
+    return found
+
+
+def backlog(db: Database) -> Backlog:
+    """What is open or stuck now. Reads partial indexes only, so that a long history costs nothing."""
+    with db.snapshot():
+        open_turns = db.rows(
+            f"SELECT state, count(*), min(queued_at) FROM turn WHERE state IN {TURN_OPEN} GROUP BY state"
+        )
+        postponed = db.one(
+            f"SELECT count(*) FROM turn WHERE state IN {TURN_OPEN} AND (state = 'waiting' OR not_before IS NOT NULL)"
+        )
+        running = db.rows(
+            f"SELECT t.id, c.key, t.agent, t.attempt, coalesce(t.started_at, t.queued_at) {_FROM_OPEN} "
+            f"WHERE t.state IN {TURN_OPEN} AND t.state = 'running' ORDER BY t.id"
+        )
+        open_deliveries = db.rows(
+            f"SELECT state, count(*), min(created_at) FROM outbound WHERE state IN {OUTBOUND_OPEN} GROUP BY state"
+        )
+        targets = db.rows(
+            f"SELECT channel, target, count(*) FROM outbound WHERE state IN {OUTBOUND_OPEN} "
+            "GROUP BY channel, target ORDER BY 3 DESC LIMIT 20"
+        )
+        stuck = db.rows(f"SELECT state, count(*) FROM outbound WHERE state IN {OUTBOUND_STUCK} GROUP BY state")
+        failed = "SELECT 1 FROM turn WHERE state = 'failed' AND dismissed_at IS NULL LIMIT ?"
+        return Backlog(
+            turns=_counts(open_turns),
+            oldest_turn=_oldest(open_turns),
+            postponed=_number(postponed),
+            running=tuple(Running(*row) for row in running),
+            deliveries=_counts(open_deliveries),
+            oldest_delivery=_oldest(open_deliveries),
+            waiting_for=tuple((str(channel), str(target), int(count)) for channel, target, count in targets),
+            stuck=_counts(stuck),
+            failed_turns=_number(db.one(f"SELECT count(*) FROM ({failed})", (MOST_FAILED,))),
+        )
+
+
+def _counts(rows: list[Row]) -> dict[str, int]:
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
+def _oldest(rows: list[Row]) -> int | None:
+    return min((int(row[2]) for row in rows), default=None)
+
+
+def _number(row: Row | None) -> int:
+    return int(row[0]) if row else 0

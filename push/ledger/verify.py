@@ -1,0 +1,167 @@
+"""The proof behind `push verify`: what push.db and state.json promise, and every damage to it, by name.
+
+Owns that all is asked of one snapshot, in bounded memory, beside a running gateway; does not own the questions
+(`push.ledger.checks`, `push.ledger.histories`), nor reading state.json, which is read *before* this is called: a
+session is saved before its answer is committed, never after.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from push.errors import PushError
+from push.ledger import engine, histories
+from push.ledger.checks import CHECKS
+from push.ledger.database import Database
+from push.ledger.histories import Fault
+from push.ledger.schema import MIGRATIONS
+from push.model.values import Session
+
+_TABLE_GONE = "it is not there, so that nothing else can be asked"
+
+#: Damages of one code that are named; of a file in ruins the rest is only counted.
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One broken promise: a stable code, the row, and a sentence without any message's text."""
+
+    code: str
+    row: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was looked at, and every damage. `omitted` counts, per code, those that are not named."""
+
+    turns: int
+    deliveries: int
+    damages: tuple[Damage, ...]
+    omitted: dict[str, int]
+
+
+class _Findings:
+    """Damages as they are found, at most `MOST` of a code."""
+
+    def __init__(self) -> None:
+        self._found: list[Damage] = []
+        self._counts: Counter[str] = Counter()
+
+    def take(self, faults: Iterable[Fault]) -> None:
+        """Keep what is found, also where the file breaks in the middle."""
+        try:
+            for fault in faults:
+                self._counts[fault[0]] += 1
+                if self._counts[fault[0]] <= MOST:
+                    self._found.append(Damage(*fault))
+        except PushError as exc:
+            if exc.code != "ledger_damaged":
+                raise
+            if not self._counts["file_damaged"]:
+                self._counts["file_damaged"] += 1
+                self._found.append(unreadable())
+
+    @property
+    def tables_are_there(self) -> bool:
+        """Whether the other questions can be asked at all."""
+        return not any(
+            found.code == "file_damaged" or (found.code, found.sentence) == ("schema", _TABLE_GONE)
+            for found in self._found
+        )
+
+    def proof(self, turns: int, deliveries: int) -> Proof:
+        """The result."""
+        omitted = {code: count - MOST for code, count in self._counts.items() if count > MOST}
+        return Proof(turns, deliveries, tuple(self._found), omitted)
+
+
+def unreadable() -> Damage:
+    """The damage of a file of which SQLite cannot read a part, or anything."""
+    return Damage("file_damaged", "push.db", "SQLite cannot read it: it is damaged, or no database at all")
+
+
+def verify(
+    db: Database, sessions: Mapping[str, Session], cursors: Mapping[str, int], watch: Callable[[str], None]
+) -> Proof:
+    """Ask everything. `watch` is told what is being looked at. A minute or so for a million turns; writes nothing."""
+    findings = _Findings()
+    with db.snapshot():
+        watch("the file")
+        findings.take(_schema_faults(db))
+        if not findings.tables_are_there:
+            return findings.proof(0, 0)
+        findings.take(_file_faults(db))
+        watch("turns")
+        findings.take(histories.turn_faults(db))
+        watch("deliveries")
+        findings.take(histories.delivery_faults(db))
+        for check in CHECKS:
+            watch(check.code.replace("_", " "))
+            rows = db.each(check.sql)
+            findings.take((check.code, check.row.format(*row), check.sentence.format(*row)) for row in rows)
+        watch("state.json")
+        findings.take(_session_faults(db, sessions))
+        findings.take(_cursor_faults(db, cursors))
+        counts = [db.one(f"SELECT count(*) FROM {table}") for table in ("turn", "outbound")]
+    return findings.proof(*(int(count[0]) if count else 0 for count in counts))
+
+
+def _schema_faults(db: Database) -> Iterator[Fault]:
+    """Tables and indexes are those of the migrations, to the letter: CHECK and UNIQUE are promises too."""
+    wanted = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+    model = engine.peewee_database(Path(":memory:"), {}, 1)
+    for statements in MIGRATIONS:
+        for statement in statements:
+            model.execute_sql(statement)
+    expected = {(str(kind), str(name)): sql for kind, name, sql in model.execute_sql(wanted)}
+    model.close()
+    found = {(str(kind), str(name)): sql for kind, name, sql in db.each(wanted)}
+    for (kind, name), sql in expected.items():
+        if (kind, name) not in found:
+            yield "schema", f"{kind} {name}", _TABLE_GONE if kind == "table" else "it is not there"
+        elif found[kind, name] != sql:
+            yield "schema", f"{kind} {name}", "it is not as this version of Push made it"
+    for kind, name in found.keys() - expected.keys():
+        if kind == "trigger":
+            yield "schema", f"{kind} {name}", "a trigger that Push did not make changes what is written"
+
+
+def _file_faults(db: Database) -> Iterator[Fault]:
+    for (text,) in db.each(f"PRAGMA integrity_check({MOST})"):
+        if text != "ok":
+            yield "file_integrity", "push.db", f"SQLite says: {text}"
+    for table, number, parent, _ in db.each("PRAGMA foreign_key_check"):
+        yield "reference", f"{table} {number}", f"its {parent} is not there"
+
+
+def _session_faults(db: Database, sessions: Mapping[str, Session]) -> Iterator[Fault]:
+    for key, session in sessions.items():
+        inherited = not session.work_dir and not key.startswith("local:")
+        if inherited:
+            continue  # of an earlier implementation, whose turns are not in this ledger
+        row = db.one("SELECT id FROM conversation WHERE key = ?", (key,))
+        who = f"state.json, session of {key}"
+        if row is None:
+            yield "session_stranger", who, "the ledger knows no such conversation"
+        elif db.one(_SESSION_KNOWN, (row[0], session.uuid)) is None:
+            yield "session_unknown", who, "no turn of this conversation had this session"
+
+
+#: A turn that runs may have saved a session that it has not committed yet, and one that was interrupted may have
+#: saved one that its next run did not take up.
+_SESSION_KNOWN = (
+    "SELECT 1 FROM turn WHERE conversation_id = ? "
+    "AND (session_id = ? OR state = 'running' OR interruptions > 0) LIMIT 1"
+)
+
+
+def _cursor_faults(db: Database, cursors: Mapping[str, int]) -> Iterator[Fault]:
+    for channel, cursor in cursors.items():
+        if db.one("SELECT 1 FROM turn WHERE channel = ? LIMIT 1", (channel,)) is None:
+            sentence = f"{channel} was read up to {cursor}, but the ledger holds no message of it"
+            yield "cursor_ahead", f"state.json, cursor of {channel}", sentence
