@@ -96,7 +96,7 @@ def start(spool: Spool, launch: Launch, lock_fd: int) -> RunnerProcess:
     A run that cannot be started has the result `not_started`, as if the runner had found out: ENOTDIR says that the
     work dir is not there, every other number comes from the start itself. Raises OSError where the spool fails.
     """
-    if not os.access(launch.cwd / ".", os.X_OK):
+    if not (launch.cwd.is_dir() and os.access(launch.cwd, os.X_OK)):
         return _not_started(spool, errno.ENOTDIR)
     files = [
         os.open(spool.prompt, os.O_RDONLY | os.O_CLOEXEC),

@@ -148,13 +148,14 @@ class Ps:
     def ask(self, *arguments: str) -> bytes:
         """What `ps` prints, without the line about itself. In UTC, so that no change of zone moves a start."""
         reader, writer = os.pipe()
-        pid = os.posix_spawn(  # the runner has no subprocess
-            "/bin/ps",
-            ("ps", *arguments),
-            {"LC_ALL": "C", "TZ": "UTC"},
-            file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)],
-        )
-        os.close(writer)
+        redirect = [(os.POSIX_SPAWN_DUP2, writer, 1)]
+        try:  # the runner has no subprocess
+            pid = os.posix_spawn("/bin/ps", ("ps", *arguments), {"LC_ALL": "C", "TZ": "UTC"}, file_actions=redirect)
+        except OSError:  # no process may be started any more: there is still somebody to kill
+            os.close(reader)
+            return b""
+        finally:
+            os.close(writer)
         with open(reader, "rb") as file:
             text = file.read()
         os.waitpid(pid, 0)

@@ -155,11 +155,11 @@ def test_arguments_that_no_program_can_get(rig: Rig, argument: str, number: int)
     assert (exited.ending, exited.errno) == ("not_started", number)
 
 
-@pytest.mark.parametrize("kind", ["missing", "a file"])
+@pytest.mark.parametrize("kind", ["missing", "a file", "a program"])
 def test_a_work_dir_that_is_none(rig: Rig, kind: str) -> None:
     place = rig.folder / "work"
-    if kind == "a file":
-        place.touch()
+    if kind != "missing":
+        place.touch(0o700 if kind == "a program" else 0o600)
     exited = rig.finish("cat", cwd=place)
     assert (exited.ending, exited.errno) == ("not_started", errno.ENOTDIR)
 
