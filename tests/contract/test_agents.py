@@ -69,6 +69,14 @@ def test_the_words_for_another_session_do_not_count(resuming: Bench, tmp_path: P
     assert isinstance(outcome, AgentFailed), outcome
 
 
+def test_words_on_standard_error_do_not_undo_an_answer(resuming: Bench) -> None:
+    """A tool may run the same CLI and fail with it."""
+    second = resuming.resume(session(resuming.new("hello")), "again")
+    words = answered(resuming.resume(session(second), "[[quotes-error]]")).reply
+    second.exited.stderr.write_text(words)
+    assert resuming.adapter.read(second.request, second.exited) == second.outcome
+
+
 def test_c37_a_resumed_run_that_times_out_keeps_its_session(resuming: Bench) -> None:
     first = resuming.new("hello")
     late = resuming.within(0.5).resume(session(first), "[[hang]]")
@@ -302,6 +310,14 @@ def test_what_could_not_be_started(bench: Bench, number: int | None, expected: s
         assert outcome.code == expected
     else:
         assert isinstance(outcome, expected)
+
+
+def test_a_session_survives_a_program_that_could_not_be_started(resuming: Bench) -> None:
+    absent = resuming.folder / "absent"
+    resumed = Request(UNKNOWN, False, absent, "", absent, "hello")
+    outcome = resuming.adapter.read(resumed, Exited("not_started", None, errno.ENOENT, absent, absent))
+    assert isinstance(outcome, AgentFailed)
+    assert outcome.session_id == UNKNOWN == resuming.adapter.resumable(resumed, absent)
 
 
 def test_a_program_that_is_not_there_or_not_executable(bench: Bench, tmp_path: Path) -> None:
