@@ -98,10 +98,10 @@ def test_for_a_person_each_failure_has_the_next_command(patient: Patient, capsys
 
 
 def test_a_wrong_configuration_is_told_and_the_machine_is_checked_all_the_same(patient: Patient) -> None:
-    patient.configure('agnet = "claude"', f'[telegram]\nbot_token = "{TOKEN}"')
+    patient.configure('agnet = "claude"', "run_timeuot = 5", f'[telegram]\nbot_token = "{TOKEN}"')
     diagnosis = patient.run()
     assert diagnosis.code == 1
-    assert "agnet" in diagnosis.one("config")["message"]
+    assert all(word in diagnosis.one("config")["message"] for word in ("agnet", "run_timeuot"))
     assert TOKEN not in json.dumps(diagnosis.items)
     assert set(diagnosis.items) == {"config", "disk", "sqlite"}
 
@@ -116,11 +116,12 @@ def test_a_configuration_that_is_named_but_missing_fails(patient: Patient) -> No
 def test_what_others_may_read_is_found_and_closed(patient: Patient) -> None:
     Database.open(patient.home / "push.db").close()
     (patient.home / "logs").mkdir()
-    for path in (patient.home, patient.home / "logs"):
-        path.chmod(0o755)
-    (patient.home / "push.db").chmod(0o644)
+    patient.home.chmod(0o755)
+    (patient.home / "logs").chmod(0o710)
+    (patient.home / "push.db").chmod(0o640)
     found = patient.run()
     assert found.code == 1
+    assert found.one("permissions")["message"].count(str(patient.home)) == 3
     assert found.one("permissions")["hint"] == "push doctor --fix"
     assert mode(patient.home) == 0o755
 
@@ -166,7 +167,7 @@ def test_the_room_on_the_disk(
 def test_a_home_that_is_no_folder_fails(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (home / "file").touch(0o600)
+    (home / "file").touch(0o700)
     monkeypatch.setenv("PUSH_HOME", str(home / "file"))
     assert main(["doctor"]) == 1
     assert "failed  disk: " in capsys.readouterr().out
