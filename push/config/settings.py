@@ -97,7 +97,7 @@ class Route:
         """Whether the rule names exactly this conversation. iMessage keys of old files have no channel in front."""
         if self.thread is None or not self.takes_channel(channel):
             return False
-        return self.thread == conversation or (channel == "imessage" and f"imessage:{self.thread}" == conversation)
+        return conversation in {self.thread, f"imessage:{self.thread}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class _Scanner:
         return match[0]
 
     def _mark(self, path: KeyPath) -> None:
-        self._lines.setdefault(path, bisect_right(self._newlines, self._at - 1) + 1)
+        self._lines.setdefault(path, bisect_right(self._newlines, self._at) + 1)
 
     def _key(self) -> list[str]:
         """A dotted key; afterwards we stand behind it and the blanks that follow."""

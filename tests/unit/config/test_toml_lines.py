@@ -15,7 +15,7 @@ from push.config.toml_lines import KeyPath, key_lines
 DOCUMENT = '''\
 # a comment with key = 1 and [table]
 a = 1
-"quoted = key" = 2
+"quoted = \\u006bey" = 2
 b.c.d = 3
 text = """
 not = 1
