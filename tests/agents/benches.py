@@ -41,3 +41,8 @@ def session(run: Run) -> str:
     session_id = answered(run).session_id
     assert session_id is not None
     return session_id
+
+
+def until_it_hangs(bench: Bench) -> Bench:
+    """A bench on which a run is cancelled once the imitation hangs."""
+    return bench.until((Path(bench.environment["FAKE_HOME"]) / "hanging").exists)

@@ -66,7 +66,7 @@ def directive(prompt: str) -> tuple[str, str]:
 def before_answering(verb: str, argument: str) -> None:
     """What may happen to any program."""
     if verb == "hang":
-        time.sleep(600)
+        hang()
     if verb == "crash":
         sys.stderr.write("Traceback:\nboom\n")
         sys.exit(3)
@@ -94,7 +94,13 @@ def emit(event: object, verb: str = "") -> None:
 def after_answering(verb: str) -> None:
     """Stay, where a program is to finish its work and not end."""
     if verb == "answer-and-hang":
-        time.sleep(600)
+        hang()
+
+
+def hang() -> None:
+    """Say that it has come so far, and stay."""
+    (ROOT / "hanging").touch()
+    time.sleep(600)
 
 
 def prompt_on_stdin() -> str:

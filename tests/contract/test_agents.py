@@ -22,7 +22,7 @@ from push.model.values import (
     Request,
     SessionMissing,
 )
-from tests.agents.benches import answered, bench_for, failed, session
+from tests.agents.benches import answered, bench_for, failed, session, until_it_hangs
 from tests.agents.running import Bench
 
 UNKNOWN = "710526de-3f6c-432c-8eb4-685856dba378"
@@ -261,17 +261,22 @@ def test_a_deadline_ends_the_run_and_everything_of_it(bench: Bench) -> None:
     assert failed(late).code == "timed_out"
     assert late.exited.left == 0
     assert failed(late).session_id == late.resumable
+
+
+def test_a_first_run_that_is_stopped_leaves_a_session_or_says_not(bench: Bench) -> None:
+    stopped = until_it_hangs(bench).new("[[hang]]")
+    assert failed(stopped).code == "cancelled"
+    assert failed(stopped).session_id == stopped.resumable
     # Pi has written no file yet; the others can go on.
-    assert (late.resumable is not None) == (bench.adapter.name in {"claude", "codex"})
+    assert (stopped.resumable is not None) == (bench.adapter.name in {"claude", "codex"})
 
 
 def test_a_run_cut_short_after_its_final_event_has_answered(resuming: Bench) -> None:
-    late = resuming.within(1.5).new("[[answer-and-hang]]")
-    assert late.exited.ending == "timed_out"
-    assert answered(late).reply == "turn 1: [[answer-and-hang]]"
-    stopped = resuming.adapter.read(late.request, replace(late.exited, ending="cancelled"))
-    assert isinstance(stopped, AgentFailed)
-    assert stopped.code == "cancelled"
+    stopped = until_it_hangs(resuming).new("[[answer-and-hang]]")
+    assert failed(stopped).code == "cancelled"  # a person's /stop is obeyed
+    for ending in ("timed_out", "terminated"):
+        late = replace(stopped, outcome=resuming.adapter.read(stopped.request, replace(stopped.exited, ending=ending)))
+        assert answered(late).reply == "turn 1: [[answer-and-hang]]"
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "cancelled", "terminated", "output_limit"])

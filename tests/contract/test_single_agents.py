@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from push.agents.registry import adapter_for
 from push.model.values import ComeBackLater, SessionMissing
-from tests.agents.benches import answered, failed, session
+from tests.agents.benches import answered, failed, session, until_it_hangs
 from tests.agents.running import Bench
 
 
@@ -90,7 +90,7 @@ def test_pi_only_the_last_attempt_counts(pi: Bench) -> None:
 
 
 def test_pi_a_session_exists_once_a_message_of_the_assistant_does(pi: Bench) -> None:
-    run = pi.within(0.6).new("[[work-then-hang]]")
+    run = until_it_hangs(pi).new("[[work-then-hang]]")
     assert run.resumable == failed(run).session_id is not None
     assert answered(pi.resume(str(run.resumable), "go on")).reply == "turn 1: go on"
 
