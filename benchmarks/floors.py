@@ -6,6 +6,7 @@ Owns what is run for them; does not own when (each is taken in turn with what it
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import tempfile
 import time
@@ -28,20 +29,26 @@ os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
 
 
-def pool_of_bare_runners(messages: int) -> float:
-    """Seconds for `messages` through 8 threads that each start a bare Python which forks and execs `cat`."""
+def pool_of_bare_runners(messages: int) -> tuple[float, float]:
+    """Seconds, and seconds of CPU, for `messages` through 8 threads that each start a bare Python which runs `cat`."""
 
     def answer(number: int) -> bool:
         text = b"message %d\n" % number
         done = subprocess.run([*BARE, "-c", _FORK_CAT], input=text, stdout=subprocess.PIPE, check=True)
         return done.stdout == text
 
+    before = _spent()
     began = time.monotonic()
     with ThreadPoolExecutor(POOL_THREADS) as pool:
         right = sum(pool.map(answer, range(messages)))
     if right != messages:
         raise Broken("a bare runner lost a message")
-    return time.monotonic() - began
+    return time.monotonic() - began, _spent() - before
+
+
+def _spent() -> float:
+    """CPU seconds of this process and of its ended children."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def bare_python() -> float:

@@ -6,6 +6,7 @@ Owns the words and the arithmetic; does not own any measuring.
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,7 +117,7 @@ def spread(samples: Sequence[float], prefix: str = "") -> dict[str, float]:
 def percentile(samples: Sequence[float], share: float) -> float:
     """The smallest sample that at least `share` of all do not exceed."""
     ordered = sorted(samples)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
 
 
 def _figures(figures: Mapping[str, float]) -> str:
