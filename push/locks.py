@@ -80,7 +80,7 @@ class FileLock:
 def is_held(path: Path) -> bool:
     """Whether somebody holds the lock of a role file now. Not for conversation locks: a look disturbs their takers."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # whoever only looks needs no right to write
     except FileNotFoundError:
         return False
     try:

@@ -73,6 +73,11 @@ def waiting_or_failed(db: Database, limit: int) -> list[Retry]:
         return [Retry(*row) for sql in QUERIES for row in db.rows(sql, (limit,))]
 
 
+def waiting_turns(db: Database, limit: int) -> list[Retry]:
+    """The oldest postponed turns."""
+    return [Retry(*row) for row in db.rows(QUERIES[0], (limit,))]
+
+
 def find(db: Database, kind: str, number: int) -> Retry | None:
     """The turn or delivery of that number, in whatever state."""
     sql = f"{_TURN} t.id = ?" if kind == "turn" else f"{_DELIVERY} o.id = ?"

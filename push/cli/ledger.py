@@ -1,0 +1,57 @@
+"""Opening the ledger for a command, and the names of rows on the command line.
+
+Owns what the nouns on top of push.db share; does not own what they show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from push.cli.options import settings_or_default
+from push.errors import Failed, UsageError
+
+if TYPE_CHECKING:
+    from push.ledger.database import Database
+
+LIMIT = click.IntRange(1, 10_000)
+_NAME = re.compile(r"([td]?)([1-9]\d{0,17})")
+
+
+@contextmanager
+def opened(ctx: click.Context) -> Iterator[Database | None]:
+    """The ledger of this home; None where there is none yet."""
+    from push.ledger.database import Database
+
+    db = Database.open_existing(settings_or_default(ctx).home.push_db)
+    try:
+        yield db
+    finally:
+        if db is not None:
+            db.close()
+
+
+def turn_number(name: str) -> int:
+    """The turn that `12` or `t12` names. Raises UsageError."""
+    match = _NAME.fullmatch(name)
+    if match is None or match[1] == "d":
+        raise UsageError(f"{name!r} names no turn", why="turns are named 12 or t12", hint="push turns list")
+    return int(match[2])
+
+
+def row_name(name: str) -> tuple[str, int]:
+    """(`turn` or `delivery`, its number) for t12 and d7. Raises UsageError."""
+    match = _NAME.fullmatch(name)
+    if match is None or not match[1]:
+        why = "turns are named t12, deliveries d7"
+        raise UsageError(f"{name!r} names nothing", why=why, hint="push retries list")
+    return {"t": "turn", "d": "delivery"}[match[1]], int(match[2])
+
+
+def not_there(what: str, hint: str) -> Failed:
+    """The error for a row that is not in the ledger."""
+    return Failed(f"there is no {what}", why="the ledger of this home does not hold it", hint=hint, code="not_found")

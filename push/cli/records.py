@@ -1,0 +1,167 @@
+"""How rows of the ledger look: as JSON, and for a person.
+
+Owns the field names of turns and deliveries under `--json` (docs/reference/output.md); does not own any option.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from push import clock
+from push.cli import output
+
+if TYPE_CHECKING:
+    from push.ledger.listing import Change, DeliveryRecord, TurnLine, TurnRecord
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def span(seconds: float) -> str:
+    """A length of time for a person, in one unit: `42 s`, `5 min`, `3 h`, `12 d`."""
+    whole = max(int(seconds), 0)
+    for size, unit in _UNITS:
+        if whole >= size:
+            return f"{whole // size} {unit}"
+    return f"{whole} s"
+
+
+def ago(at: int | None, now: int) -> str | None:
+    """How long ago an instant was; None stays None."""
+    if at is None:
+        return None
+    return f"in {span((at - now) / 1000)}" if at > now else f"{span((now - at) / 1000)} ago"
+
+
+def took(line: TurnLine) -> str | None:
+    """How long a turn's last run took; None where it has not ended, or never ran."""
+    if line.started_at is None or line.finished_at is None:
+        return None
+    return span((line.finished_at - line.started_at) / 1000)
+
+
+def turn_line(line: TurnLine) -> dict[str, Any]:
+    """A turn in a list."""
+    return {
+        "id": line.id,
+        "conversation": line.conversation,
+        "state": line.state,
+        "queued_at": clock.iso(line.queued_at),
+        "started_at": clock.iso(line.started_at),
+        "finished_at": clock.iso(line.finished_at),
+        "agent": line.agent,
+        "session_id": line.session_id,
+    }
+
+
+def turn(record: TurnRecord) -> dict[str, Any]:
+    """A turn with its texts."""
+    return {
+        **turn_line(record.line),
+        "channel": record.channel,
+        "sender": record.sender,
+        "kind": record.kind,
+        "received_at": clock.iso(record.received_at),
+        "attempt": record.attempt,
+        "interruptions": record.interruptions,
+        "delays": record.delays,
+        "next_attempt_at": clock.iso(record.not_before),
+        "reason": record.reason,
+        "detail": record.detail,
+        "work_dir": record.work_dir,
+        "rehydrated": record.rehydrated,
+        "input_tokens": record.input_tokens,
+        "output_tokens": record.output_tokens,
+        "cost_usd": record.cost_usd,
+        "text": record.text,
+        "history": [_change(change) for change in record.history],
+        "reply": delivery(record.reply) if record.reply else None,
+    }
+
+
+def delivery(record: DeliveryRecord) -> dict[str, Any]:
+    """A delivery with its texts."""
+    return {
+        "id": record.id,
+        "turn": record.turn_id,
+        "conversation": record.conversation,
+        "channel": record.channel,
+        "target": record.target,
+        "state": record.state,
+        "attempt": record.attempt,
+        "repeat": record.repeat,
+        "next_attempt_at": clock.iso(record.not_before),
+        "reason": record.reason,
+        "created_at": clock.iso(record.created_at),
+        "finished_at": clock.iso(record.finished_at),
+        "parts": [
+            {"seq": part.seq, "receipt": part.receipt, "delivered_at": clock.iso(part.delivered_at), "text": part.text}
+            for part in record.parts
+        ],
+        "history": [_change(change) for change in record.history],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "at": clock.iso(change.at),
+        "source": change.source,
+        "target": change.target,
+        "actor": change.actor,
+        "reason": change.reason,
+    }
+
+
+def show_turn(record: TurnRecord) -> None:
+    """Print a turn for a person: what was asked, what became of it, what was answered."""
+    line = record.line
+    output.emit(f"Turn {line.id}, {line.conversation}: {line.state}{_because(record.reason)}")
+    cost = [f"{record.input_tokens} tokens in, {record.output_tokens} out"] if record.input_tokens is not None else []
+    cost += [f"{record.cost_usd:.4f} USD"] if record.cost_usd is not None else []
+    _fields(
+        ("agent", line.agent),
+        ("session", line.session_id),
+        ("runs", f"{record.attempt}, interrupted {record.interruptions}" if record.attempt else None),
+        ("next try", clock.iso(record.not_before)),
+        ("cost", ", ".join(cost)),
+        ("detail", record.detail),
+    )
+    _show_history(record.history)
+    _show_text("Message", record.text)
+    if record.reply is not None:
+        output.emit("")
+        show_delivery(record.reply)
+
+
+def show_delivery(record: DeliveryRecord) -> None:
+    """Print a delivery for a person."""
+    output.emit(f"Delivery {record.id} to {record.channel}:{record.target}: {record.state}{_because(record.reason)}")
+    done = sum(part.delivered_at is not None for part in record.parts)
+    _fields(
+        ("turn", record.turn_id),
+        ("attempts", record.attempt),
+        ("parts", f"{done} of {len(record.parts)} delivered"),
+        ("repeat", "possibly" if record.repeat else None),
+        ("next try", clock.iso(record.not_before)),
+    )
+    _show_history(record.history)
+    for part in record.parts:
+        _show_text("Reply" if len(record.parts) == 1 else f"Part {part.seq}", part.text)
+
+
+def _because(reason: str | None) -> str:
+    return f" ({reason})" if reason else ""
+
+
+def _fields(*pairs: tuple[str, object]) -> None:
+    for name, value in pairs:
+        if value not in {None, ""}:
+            output.emit(f"  {name:9} {value}")
+
+
+def _show_history(history: tuple[Change, ...]) -> None:
+    for change in history:
+        output.emit(f"  {clock.iso(change.at)}  {change.target} by {change.actor}{_because(change.reason)}")
+
+
+def _show_text(title: str, text: str | None) -> None:
+    output.emit(f"\n{title}:\n{'(no longer kept)' if text is None else text}")

@@ -1,0 +1,199 @@
+"""`push retries`: the one place for all that waits or failed.
+
+Owns what a person may wish for such a row and how it is answered; does not own the rows (`push.ledger.retries`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from push.cli import ledger, output, records
+from push.cli.options import config_option, json_option, settings_or_default, wants_json
+from push.errors import ConflictError
+
+if TYPE_CHECKING:
+    from push.ledger.database import Database
+    from push.ledger.retries import Done, Retry
+
+
+@click.group()
+@config_option
+@json_option
+def retries() -> None:
+    """Everything that waits or failed, in one place."""
+
+
+@retries.command("list")
+@click.option("--limit", type=ledger.LIMIT, default=100, show_default=True, help="At most so many of each sort.")
+@config_option
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, limit: int) -> None:
+    """List what waits for another try, then what failed, the newest first."""
+    from push import clock
+    from push.ledger import retries as rows
+
+    with ledger.opened(ctx) as db:
+        found = rows.waiting_or_failed(db, limit) if db is not None else []
+    items = [item(row) for row in found]
+    if wants_json(ctx):
+        output.emit_json({"items": items})
+    elif not found:
+        output.note("Nothing waits for another try, and nothing failed.")
+    else:
+        now = clock.now_ms()
+        table = [
+            (row.id, row.state, row.reason, records.ago(row.not_before, now), row.conversation, fields["hint"])
+            for row, fields in zip(found, items, strict=True)
+        ]
+        output.table(table, ("ID", "STATE", "REASON", "NEXT TRY", "CONVERSATION", "NEXT STEP"))
+
+
+def item(row: Retry) -> dict[str, Any]:
+    """A row as an item of `push retries list --json`."""
+    from push import clock
+    from push.report import advice
+
+    attempt, max_attempts = advice.attempts(row)
+    return {
+        "kind": row.kind,
+        "id": row.id,
+        "state": row.state,
+        "attempt": attempt,
+        "max_attempts": max_attempts,
+        "next_attempt_at": clock.iso(row.not_before),
+        "reason": row.reason,
+        "hint": advice.hint(row),
+        "conversation": row.conversation,
+    }
+
+
+@retries.command()
+@click.argument("name", metavar="ID")
+@config_option
+@json_option
+@click.pass_context
+def show(ctx: click.Context, name: str) -> None:
+    """Show one row with its texts."""
+    from push.ledger import listing
+
+    kind, number = ledger.row_name(name)
+    with ledger.opened(ctx) as db:
+        if db is None:
+            raise _not_there(name)
+        turn = listing.turn_record(db, number) if kind == "turn" else None
+        delivery = listing.delivery_record(db, number) if kind == "delivery" else None
+    if turn is not None:
+        output.emit_json({"turn": records.turn(turn)}) if wants_json(ctx) else records.show_turn(turn)
+    elif delivery is not None:
+        output.emit_json({"delivery": records.delivery(delivery)}) if wants_json(ctx) else records.show_delivery(
+            delivery
+        )
+    else:
+        raise _not_there(name)
+
+
+@retries.command()
+@click.argument("name", metavar="ID")
+@config_option
+@json_option
+@click.pass_context
+def now(ctx: click.Context, name: str) -> None:
+    """Try at once. A delivery that failed, or may have arrived, is sent again, behind those that wait."""
+    from push.tasks import wake
+
+    kind, _ = ledger.row_name(name)
+    with ledger.opened(ctx) as db:
+        row = _row(db, name)
+        assert db is not None
+        if kind == "turn":
+            _turn_now(db, row)
+        else:
+            _delivery_now(db, row)
+    run = settings_or_default(ctx).home.run
+    heard = wake.ring(run, "sweep" if kind == "turn" else "terminal")
+    if wants_json(ctx):
+        output.emit_json({"kind": kind, "id": name, "heard": heard > 0})
+    elif heard:
+        output.emit(f"{name} is due now.")
+    else:
+        output.emit(f"{name} is due as soon as {'a gateway runs' if kind == 'turn' else 'a terminal is open'}.")
+
+
+def _turn_now(db: Database, row: Retry) -> None:
+    from push.ledger import turns
+
+    if turns.now_due(db, row.number):
+        return
+    again = "it failed, and whoever sent it was told" if row.state == "failed" else f"it is {row.state}"
+    raise ConflictError(f"{row.id} cannot be tried again", why=again, hint="send the message again", code="turn_ended")
+
+
+def _delivery_now(db: Database, row: Retry) -> None:
+    from push.ledger import retries as rows
+
+    done = rows.send_again(db, row.number)
+    if done is not rows.Done.DONE:
+        raise _conflict(row, done, "sent again")
+
+
+@retries.command()
+@click.argument("name", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@config_option
+@json_option
+@click.pass_context
+def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
+    """Give up for good: a delivery is not sent, a turn is cancelled. A failed turn only leaves the list."""
+    from push.ledger import retries as rows
+
+    kind, _ = ledger.row_name(name)
+    with ledger.opened(ctx) as db:
+        row = _row(db, name)
+        assert db is not None
+        if not yes and sys.stdin.isatty():
+            what = "send nothing of it" if kind == "delivery" else "get no answer to it"
+            click.confirm(f"Give up {name}, of {row.conversation}, and {what}?", abort=True, err=True)
+        if kind == "delivery":
+            done = rows.drop_delivery(db, row.number)
+        elif row.state == "failed":
+            done = rows.dismiss_turn(db, row.number)
+        else:
+            done = _cancel(ctx, db, row)
+        if done is not rows.Done.DONE:
+            raise _conflict(row, done, "dropped")
+    if wants_json(ctx):
+        output.emit_json({"kind": kind, "id": name})
+    else:
+        output.emit(f"{name} is given up.")
+
+
+def _cancel(ctx: click.Context, db: Database, row: Retry) -> Done:
+    from push.gateway import cancelling
+    from push.ledger import retries as rows
+
+    cancelled = cancelling.cancel(db, settings_or_default(ctx).home.spool, row.number)
+    return rows.Done.DONE if cancelled else rows.Done.OVER
+
+
+def _row(db: Database | None, name: str) -> Retry:
+    from push.ledger import retries as rows
+
+    row = rows.find(db, *ledger.row_name(name)) if db is not None else None
+    if row is None:
+        raise _not_there(name)
+    return row
+
+
+def _not_there(name: str) -> Exception:
+    return ledger.not_there(name, "push retries list")
+
+
+def _conflict(row: Retry, done: Done, wish: str) -> ConflictError:
+    from push.ledger import retries as rows
+
+    why = "it is being sent at this very moment" if done is rows.Done.UNDER_WAY else f"it is {row.state}"
+    return ConflictError(f"{row.id} cannot be {wish}", why=why, hint=f"push retries show {row.id}", code="row_ended")

@@ -1,0 +1,119 @@
+"""`push status`: what runs, what waits, what needs a person. Fast, and readable whatever is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from push.cli import output, records
+from push.cli.options import config_option, json_option, settings_or_default, wants_json
+from push.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    from push.ledger.listing import Backlog
+    from push.report.snapshot import Snapshot
+    from push.tasks.roles import Holder
+
+_STATES = ("queued", "running", "waiting", "interrupted")
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+@click.command()
+@config_option
+@json_option
+@click.pass_context
+def status(ctx: click.Context) -> int:
+    """Show what runs, what waits, and what needs you, with the next command."""
+    from push.report import shape, snapshot
+
+    taken = snapshot.take(settings_or_default(ctx).home)
+    if wants_json(ctx):
+        output.emit_json(shape.as_json(taken))
+    else:
+        output.emit("\n".join(screen(taken)))
+    return taken.trouble.exit_code if taken.trouble is not None else EXIT_OK
+
+
+def screen(taken: Snapshot) -> Iterator[str]:
+    """The lines for a person."""
+    yield f"Push in {taken.home}"
+    yield from _section("Processes", list(_processes(taken)) or ["none; start one with: push run"])
+    yield from _section("Running", list(_running(taken)))
+    if taken.backlog is not None:
+        yield from _section("Messages", list(_messages(taken.backlog, taken)))
+        yield from _section("Answers", list(_answers(taken.backlog, taken.at)))
+    elif taken.trouble is None:
+        yield from _section("Messages", ["none yet; say something with: push chat"])
+    yield from _section("Disk", list(_disk(taken)))
+    if taken.attention:
+        width = max(len(note.what) for note in taken.attention)
+        notes = [f"{note.what.ljust(width)}  {note.command}" for note in taken.attention]
+        yield from _section("Needs attention", notes)
+    elif taken.holders:
+        yield "\nAll is well."
+
+
+def _section(title: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield f"\n{title}"
+        yield from (f"  {line}" for line in lines)
+
+
+def _processes(taken: Snapshot) -> Iterator[str]:
+    by_pid: dict[int, list[Holder]] = {}
+    for holder in taken.holders:
+        by_pid.setdefault(holder.pid, []).append(holder)
+    for pid, holders in by_pid.items():
+        first = holders[0]
+        age = records.span((taken.at - first.started_at) / 1000)
+        yield f"{first.command}, process {pid}, for {age}: {', '.join(holder.role for holder in holders)}"
+        for holder in holders:
+            for name, (beat, note) in holder.loops.items():
+                yield f"  {name}: {note} ({records.ago(beat, taken.at)})"
+
+
+def _running(taken: Snapshot) -> Iterator[str]:
+    for run in taken.running:
+        turn = run.turn
+        age = records.span((taken.at - turn.started_at) / 1000)
+        process = f"process {run.pid}" if run.pid else "no process lives; a gateway will see to it"
+        yield f"t{turn.id}  {turn.conversation}  {turn.agent or 'command'}  for {age}, run {turn.attempt}, {process}"
+
+
+def _messages(backlog: Backlog, taken: Snapshot) -> Iterator[str]:
+    counts = [f"{backlog.turns[state]} {state}" for state in _STATES if backlog.turns.get(state)]
+    oldest = records.ago(backlog.oldest_turn, taken.at)
+    yield f"{', '.join(counts)}; the oldest came {oldest}" if counts else "none open"
+    for row in taken.postponed:
+        yield f"t{row.number}  {row.conversation}  postponed ({row.reason}), next try {_next(row.not_before, taken.at)}"
+    if backlog.postponed > len(taken.postponed):
+        yield f"and {backlog.postponed - len(taken.postponed)} more postponed"
+
+
+def _next(at: int | None, now: int) -> str:
+    return "now" if at is None or at <= now else str(records.ago(at, now))
+
+
+def _answers(backlog: Backlog, now: int) -> Iterator[str]:
+    counts = [f"{count} {state}" for state, count in (*backlog.deliveries.items(), *backlog.stuck.items())]
+    oldest = records.ago(backlog.oldest_delivery, now)
+    yield (
+        ", ".join(counts) + (f"; the oldest on its way was written {oldest}" if oldest else "") if counts else "all out"
+    )
+
+
+def _disk(taken: Snapshot) -> Iterator[str]:
+    if taken.files:
+        yield ", ".join(f"{name} {_size(size)}" for name, size in taken.files.items())
+    if taken.leftover:
+        yield f"{taken.leftover} finished runs in the spool"
+    if taken.free is not None:
+        yield f"{_size(taken.free)} free"
+
+
+def _size(count: int) -> str:
+    """Bytes for a person: `812 bytes`, `12.4 MB`."""
+    power = min((len(str(count)) - 1) // 3, len(_UNITS) - 1)
+    return f"{count / 1000**power:.1f} {_UNITS[power]}" if power else f"{count} {_UNITS[0]}"

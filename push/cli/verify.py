@@ -1,0 +1,38 @@
+"""`push verify`: prove that nothing was lost, or name what is damaged."""
+
+from __future__ import annotations
+
+import click
+
+from push.cli import output
+from push.cli.options import config_option, json_option, settings_or_default, wants_json
+
+
+@click.command()
+@config_option
+@json_option
+@click.pass_context
+def verify(ctx: click.Context) -> int:
+    """Prove from push.db and state.json that every accepted message is accounted for.
+
+    Names each damage and exits with 1 where there is any. Changes nothing, and may run beside a gateway.
+    """
+    from push.report.proof import prove
+
+    with output.Waiting() as waiting:
+        proof = prove(settings_or_default(ctx).home, lambda what: waiting.tick(f"looking at {what}"))
+    damages = [{"code": damage.code, "row": damage.row, "message": damage.sentence} for damage in proof.damages]
+    if wants_json(ctx):
+        checked = {"turns": proof.turns, "deliveries": proof.deliveries}
+        output.emit_json({"ok": not damages, "checked": checked, "damages": damages, "omitted": proof.omitted})
+        return int(bool(damages))
+    for damage in proof.damages:
+        output.emit(f"{damage.code}  {damage.row}: {damage.sentence}")
+    for code, count in proof.omitted.items():
+        output.emit(f"{code}  … and {count} more")
+    if damages:
+        count = len(damages) + sum(proof.omitted.values())
+        output.note(f"{count} damage{'s' if count > 1 else ''}. What each means: docs/reference/verify.md")
+        return 1
+    output.emit(f"All is accounted for: {proof.turns} turns, {proof.deliveries} deliveries.")
+    return 0

@@ -1,0 +1,1 @@
+"""Read-only views over everything: what `push status` shows and what `push verify` proves."""

@@ -1,0 +1,88 @@
+"""The snapshot as one JSON object: what `push status --json` prints. Field names are documented and stable.
+
+Owns names and units (instants ISO 8601 in UTC, sizes in bytes, durations in seconds); does not own gathering.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from push import clock
+from push.errors import PushError
+from push.ledger.listing import Backlog
+from push.ledger.retries import Retry
+from push.report.snapshot import RunningTurn, Snapshot
+from push.tasks.roles import Holder
+
+
+def as_json(taken: Snapshot) -> dict[str, Any]:
+    """The whole snapshot. `turns` and `deliveries` are null where the ledger is absent or cannot be read."""
+    return {
+        "home": str(taken.home),
+        "at": clock.iso(taken.at),
+        "processes": [_process(holder) for holder in taken.holders],
+        "turns": _turns(taken.backlog) if taken.backlog else None,
+        "running": [_running(run, taken.at) for run in taken.running],
+        "postponed": [_postponed(row) for row in taken.postponed],
+        "deliveries": _deliveries(taken.backlog) if taken.backlog else None,
+        "files": {"bytes": taken.files, "free_bytes": taken.free, "spool_leftover": taken.leftover},
+        "ledger": _health(taken.trouble, present=taken.backlog is not None),
+        "state": _health(taken.state_trouble, present="state.json" in taken.files),
+        "attention": [{"message": note.what, "hint": note.command} for note in taken.attention],
+    }
+
+
+def _process(holder: Holder) -> dict[str, Any]:
+    loops = [{"name": name, "beat_at": clock.iso(at), "note": note} for name, (at, note) in holder.loops.items()]
+    return {
+        "role": holder.role,
+        "pid": holder.pid,
+        "command": holder.command,
+        "started_at": clock.iso(holder.started_at),
+        "loops": loops,
+    }
+
+
+def _turns(backlog: Backlog) -> dict[str, Any]:
+    return {
+        **{state: backlog.turns.get(state, 0) for state in ("queued", "running", "waiting", "interrupted")},
+        "oldest_open_at": clock.iso(backlog.oldest_turn),
+        "postponed": backlog.postponed,
+        "failed": backlog.failed_turns,
+    }
+
+
+def _running(run: RunningTurn, now: int) -> dict[str, Any]:
+    return {
+        "id": run.turn.id,
+        "conversation": run.turn.conversation,
+        "agent": run.turn.agent,
+        "attempt": run.turn.attempt,
+        "started_at": clock.iso(run.turn.started_at),
+        "elapsed": max(now - run.turn.started_at, 0) / 1000,
+        "pid": run.pid,
+    }
+
+
+def _postponed(row: Retry) -> dict[str, Any]:
+    return {
+        "id": row.number,
+        "conversation": row.conversation,
+        "state": row.state,
+        "reason": row.reason,
+        "next_attempt_at": clock.iso(row.not_before),
+    }
+
+
+def _deliveries(backlog: Backlog) -> dict[str, Any]:
+    return {
+        **{state: backlog.deliveries.get(state, 0) for state in ("pending", "sending", "waiting")},
+        **{state: backlog.stuck.get(state, 0) for state in ("failed", "unknown")},
+        "oldest_open_at": clock.iso(backlog.oldest_delivery),
+    }
+
+
+def _health(trouble: PushError | None, *, present: bool) -> dict[str, Any]:
+    if trouble is None:
+        return {"ok": True, "present": present}
+    return {"ok": False, "code": trouble.code, "why": trouble.why, "hint": trouble.hint}

@@ -1,0 +1,225 @@
+"""The snapshot behind `push status`: who lives, what runs, what waits, what needs a person.
+
+Owns gathering it, changing nothing, in a fraction of a second, whatever is broken; does not own how it is shown
+(`push.cli.status`). Instants are milliseconds since 1970, sizes are bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from push import clock
+from push.agents.spool import FREE_BYTES, Spool
+from push.errors import PushError, TemporaryError
+from push.ledger import listing, retries
+from push.ledger.database import Database
+from push.ledger.listing import Backlog, Running
+from push.ledger.retries import Retry
+from push.paths import Home
+from push.state import StateFile
+from push.tasks import roles
+from push.tasks.roles import Holder
+
+#: Postponed turns that are named; the rest is counted.
+MOST_POSTPONED = 5
+_BUSY_SECONDS = 1.0
+_LATE_MS = 100_000  # the loops that beat do so every 30 s
+_SOON_MS = 10_000  # a terminal that lives has printed an answer by then
+_BEATING = ("sweep", "turns")
+_BIG_WAL_BYTES = 256 * 1024 * 1024
+_RUN_ID = re.compile(r"t(\d+)-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTurn:
+    """A running turn. `pid` is the agent's; None where no process of the run lives (its gateway will find out)."""
+
+    turn: Running
+    pid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that a person should look at, and the command to begin with."""
+
+    what: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All of it. `backlog` is None where there is no ledger yet, or `trouble` says why it cannot be read."""
+
+    home: Path
+    at: int
+    holders: tuple[Holder, ...]
+    backlog: Backlog | None
+    trouble: PushError | None
+    running: tuple[RunningTurn, ...]
+    postponed: tuple[Retry, ...]
+    files: dict[str, int]
+    free: int | None
+    leftover: int
+    state_trouble: PushError | None
+    attention: tuple[Attention, ...]
+
+
+def take(home: Home) -> Snapshot:
+    """Look at everything once. Raises PushError where the ledger is another program's, or newer than we know."""
+    at = clock.now_ms()
+    holders = tuple(roles.living(home.run))
+    backlog, postponed, trouble = _ledger(home)
+    state_trouble = _state(home)
+    running = tuple(_running(home, turn) for turn in (backlog.running if backlog else ()))
+    files, free = _sizes(home), _free(home.root)
+    snapshot = Snapshot(
+        home=home.root,
+        at=at,
+        holders=holders,
+        backlog=backlog,
+        trouble=trouble,
+        running=running,
+        postponed=postponed,
+        files=files,
+        free=free,
+        leftover=_leftover(home, backlog),
+        state_trouble=state_trouble,
+        attention=(),
+    )
+    return _with_attention(snapshot)
+
+
+def _ledger(home: Home) -> tuple[Backlog | None, tuple[Retry, ...], PushError | None]:
+    try:
+        db = Database.open_existing(home.push_db, busy_seconds=_BUSY_SECONDS)
+        if db is None:
+            return None, (), None
+        try:
+            backlog = listing.backlog(db)
+            waiting = retries.waiting_turns(db, MOST_POSTPONED) if backlog.postponed else []
+        finally:
+            db.close()
+    except TemporaryError as exc:
+        return None, (), exc
+    return backlog, tuple(waiting), None
+
+
+def _state(home: Home) -> PushError | None:
+    try:
+        StateFile(home.state).read()
+    except PushError as exc:
+        return exc
+    return None
+
+
+def _running(home: Home, turn: Running) -> RunningTurn:
+    from push.agents import process  # costs more than the rest of this page; most of the time nothing runs
+
+    spool = Spool.at(home.spool, f"t{turn.id}-{turn.attempt}")
+    pid = None
+    if process.living_runner(spool) is not None:
+        with suppress(OSError, ValueError, IndexError):  # its agent is only just being started
+            pid = int(spool.agent.read_text("ascii").split()[0])
+    return RunningTurn(turn, pid)
+
+
+def _sizes(home: Home) -> dict[str, int]:
+    wal = home.push_db.with_name(home.push_db.name + "-wal")
+    named = {"push.db": home.push_db, "push.db-wal": wal, "queue.db": home.queue_db, "state.json": home.state}
+    sizes = {}
+    for name, path in named.items():
+        with suppress(OSError):
+            sizes[name] = path.stat().st_size
+    return sizes
+
+
+def _free(folder: Path) -> int | None:
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return None
+    return room.f_bavail * room.f_frsize
+
+
+def _leftover(home: Home, backlog: Backlog | None) -> int:
+    """Folders in the spool that no running turn uses. One that has just ended may be among them for a moment."""
+    if backlog is None:
+        return 0
+    used = {f"t{turn.id}-{turn.attempt}" for turn in backlog.running}
+    try:
+        return sum(bool(_RUN_ID.fullmatch(run.name)) and run.name not in used for run in home.spool.iterdir())
+    except OSError:
+        return 0
+
+
+# -- what needs a person ---------------------------------------------------------------------------------------------
+
+
+def _with_attention(snapshot: Snapshot) -> Snapshot:
+    found = [*_of_files(snapshot), *_of_processes(snapshot)]
+    if snapshot.backlog is not None:
+        found += _of_backlog(snapshot.backlog, snapshot.at)
+    return replace(snapshot, attention=tuple(found))
+
+
+def _of_files(snapshot: Snapshot) -> list[Attention]:
+    found = []
+    if snapshot.trouble is not None:
+        found.append(Attention(f"The ledger cannot be read: {snapshot.trouble.why}.", snapshot.trouble.hint))
+    if snapshot.state_trouble is not None:
+        error = snapshot.state_trouble
+        found.append(Attention(f"{error.message}: {error.why}.", error.hint))
+    if snapshot.free is not None and snapshot.free < FREE_BYTES:
+        found.append(Attention("The disk is nearly full: no agent is started.", "free some space"))
+    if snapshot.files.get("push.db-wal", 0) > _BIG_WAL_BYTES:
+        found.append(Attention("push.db-wal is big: something keeps an old view of push.db open.", "push doctor"))
+    return found
+
+
+def _of_processes(snapshot: Snapshot) -> list[Attention]:
+    found = []
+    backlog = snapshot.backlog
+    consumes = any(holder.role.startswith("consumer") for holder in snapshot.holders)
+    waiting = sum(backlog.turns.values()) if backlog else 0
+    if waiting and not consumes:
+        found.append(Attention(f"{waiting} {_plural(waiting, 'message')} wait, and nothing answers them.", "push run"))
+    for holder in snapshot.holders:
+        for name, (beat, _) in holder.loops.items():
+            if name in _BEATING and snapshot.at - beat > _LATE_MS:
+                silent = (
+                    f"The loop {name} of process {holder.pid} has been silent for {(snapshot.at - beat) // 1000} s."
+                )
+                found.append(Attention(silent, "push doctor"))
+    return found
+
+
+def _of_backlog(backlog: Backlog, at: int) -> list[Attention]:
+    found = []
+    if backlog.postponed:
+        found.append(
+            Attention(f"{backlog.postponed} {_plural(backlog.postponed, 'turn')} postponed.", "push retries list")
+        )
+    if backlog.oldest_delivery is not None and at - backlog.oldest_delivery > _SOON_MS:
+        for channel, target, count in backlog.waiting_for:
+            if channel == "local":
+                text = f"{count} {_plural(count, 'answer')} for {target} waiting for a terminal to print."
+                found.append(Attention(text, f"push chat --user {target}"))
+    for state, meaning in (("failed", "failed for good"), ("unknown", "may have arrived, or not")):
+        count = backlog.stuck.get(state, 0)
+        if count:
+            found.append(
+                Attention(f"{count} {_plural(count, 'delivery', 'deliveries')} {meaning}.", "push retries list")
+            )
+    if backlog.failed_turns:
+        more = " or more" if backlog.failed_turns == listing.MOST_FAILED else ""
+        count = backlog.failed_turns
+        found.append(Attention(f"{count}{more} {_plural(count, 'turn')} failed.", "push retries list"))
+    return found
+
+
+def _plural(count: int, one: str, many: str | None = None) -> str:
+    return one if count == 1 else many or f"{one}s"
