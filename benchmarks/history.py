@@ -29,7 +29,7 @@ _NUMBERS = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHE
 _AT = "(:now - 86400000 - (:count - i) * 1000)"
 _WHO = f"i % {CONVERSATIONS}"
 _TRANSITIONS = f"""INSERT INTO transition (machine, row_id, source, target, actor, at)
-    {_NUMBERS} SELECT %r, i, s.source, s.target, s.actor, {_AT} + s.after FROM n,
+    {_NUMBERS} SELECT %r, i, s.source, s.target, s.actor, {_AT} + s.after FROM n CROSS JOIN
     (SELECT NULL AS source, %r AS target, %r AS actor, %d AS after
     UNION ALL VALUES (%r, %r, %r, %d), (%r, %r, %r, %d)) s"""
 _FILL = (
