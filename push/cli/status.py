@@ -12,7 +12,7 @@ from push.cli.options import config_option, json_option, settings_or_default, wa
 from push.errors import EXIT_OK
 
 if TYPE_CHECKING:
-    from push.ledger.listing import Backlog
+    from push.ledger.backlog import Backlog
     from push.report.snapshot import Snapshot
     from push.tasks.roles import Holder
 

@@ -1,4 +1,4 @@
-"""What the command line shows of the ledger: turns, conversations, deliveries, and what is open now.
+"""What the command line shows of the ledger: turns, conversations, deliveries.
 
 Owns reads that change nothing and stay cheap beside a long history; does not own how they are printed. Instants are
 milliseconds since 1970.
@@ -6,14 +6,11 @@ milliseconds since 1970.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from push.ledger.database import Database, Row
-from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
+from push.ledger.database import Database
+from push.ledger.schema import TURN_OPEN
 from push.model.machines import TURN
-
-#: `push status` counts failures up to here, and says "or more" beyond.
-MOST_FAILED = 1000
 
 _LINE = "t.id, c.key, t.state, t.queued_at, t.started_at, t.finished_at, t.agent, t.session_id"
 _FROM = "FROM turn t JOIN conversation c ON c.id = t.conversation_id"
@@ -130,32 +127,6 @@ class Message:
     state: str
     at: int
     text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A turn whose agent runs, or ran when its gateway was killed."""
-
-    id: int
-    conversation: str
-    agent: str | None
-    attempt: int
-    started_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """What is open or stuck, at one instant. `waiting_for` counts open deliveries per (channel, target)."""
-
-    turns: dict[str, int] = field(default_factory=dict)
-    oldest_turn: int | None = None
-    postponed: int = 0
-    running: tuple[Running, ...] = ()
-    deliveries: dict[str, int] = field(default_factory=dict)
-    oldest_delivery: int | None = None
-    waiting_for: tuple[tuple[str, str, int], ...] = ()
-    stuck: dict[str, int] = field(default_factory=dict)
-    failed_turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,50 +251,3 @@ def messages(db: Database, key: str, limit: int) -> list[Message]:
         if delivery is not None:
             found.append(Message(turn, "assistant", delivery, answered_at, reply))
     return found
-
-
-def backlog(db: Database) -> Backlog:
-    """What is open or stuck now. Reads partial indexes only, so that a long history costs nothing."""
-    with db.snapshot():
-        open_turns = db.rows(
-            f"SELECT state, count(*), min(queued_at) FROM turn WHERE state IN {TURN_OPEN} GROUP BY state"
-        )
-        postponed = db.one(
-            f"SELECT count(*) FROM turn WHERE state IN {TURN_OPEN} AND (state = 'waiting' OR not_before IS NOT NULL)"
-        )
-        running = db.rows(
-            f"SELECT t.id, c.key, t.agent, t.attempt, coalesce(t.started_at, t.queued_at) {_FROM_OPEN} "
-            f"WHERE t.state IN {TURN_OPEN} AND t.state = 'running' ORDER BY t.id"
-        )
-        open_deliveries = db.rows(
-            f"SELECT state, count(*), min(created_at) FROM outbound WHERE state IN {OUTBOUND_OPEN} GROUP BY state"
-        )
-        targets = db.rows(
-            f"SELECT channel, target, count(*) FROM outbound WHERE state IN {OUTBOUND_OPEN} "
-            "GROUP BY channel, target ORDER BY 3 DESC LIMIT 20"
-        )
-        stuck = db.rows(f"SELECT state, count(*) FROM outbound WHERE state IN {OUTBOUND_STUCK} GROUP BY state")
-        failed = "SELECT 1 FROM turn WHERE state = 'failed' AND dismissed_at IS NULL LIMIT ?"
-        return Backlog(
-            turns=_counts(open_turns),
-            oldest_turn=_oldest(open_turns),
-            postponed=_number(postponed),
-            running=tuple(Running(*row) for row in running),
-            deliveries=_counts(open_deliveries),
-            oldest_delivery=_oldest(open_deliveries),
-            waiting_for=tuple((str(channel), str(target), int(count)) for channel, target, count in targets),
-            stuck=_counts(stuck),
-            failed_turns=_number(db.one(f"SELECT count(*) FROM ({failed})", (MOST_FAILED,))),
-        )
-
-
-def _counts(rows: list[Row]) -> dict[str, int]:
-    return {str(row[0]): int(row[1]) for row in rows}
-
-
-def _oldest(rows: list[Row]) -> int | None:
-    return min((int(row[2]) for row in rows), default=None)
-
-
-def _number(row: Row | None) -> int:
-    return int(row[0]) if row else 0

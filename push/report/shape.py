@@ -9,7 +9,7 @@ from typing import Any
 
 from push import clock
 from push.errors import PushError
-from push.ledger.listing import Backlog
+from push.ledger.backlog import Backlog
 from push.ledger.retries import Retry
 from push.report.snapshot import RunningTurn, Snapshot
 from push.tasks.roles import Holder

@@ -15,9 +15,10 @@ from pathlib import Path
 from push import clock
 from push.agents.spool import FREE_BYTES, Spool
 from push.errors import PushError, TemporaryError
-from push.ledger import listing, retries
+from push.ledger import backlog as ledger_backlog
+from push.ledger import retries
+from push.ledger.backlog import MOST_FAILED, Backlog, Running
 from push.ledger.database import Database
-from push.ledger.listing import Backlog, Running
 from push.ledger.retries import Retry
 from push.paths import Home
 from push.state import StateFile
@@ -99,7 +100,7 @@ def _ledger(home: Home) -> tuple[Backlog | None, tuple[Retry, ...], PushError | 
         if db is None:
             return None, (), None
         try:
-            backlog = listing.backlog(db)
+            backlog = ledger_backlog.read(db)
             waiting = retries.waiting_turns(db, MOST_POSTPONED) if backlog.postponed else []
         finally:
             db.close()
@@ -215,7 +216,7 @@ def _of_backlog(backlog: Backlog, at: int) -> list[Attention]:
                 Attention(f"{count} {_plural(count, 'delivery', 'deliveries')} {meaning}.", "push retries list")
             )
     if backlog.failed_turns:
-        more = " or more" if backlog.failed_turns == listing.MOST_FAILED else ""
+        more = " or more" if backlog.failed_turns == MOST_FAILED else ""
         count = backlog.failed_turns
         found.append(Attention(f"{count}{more} {_plural(count, 'turn')} failed.", "push retries list"))
     return found
