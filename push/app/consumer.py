@@ -8,12 +8,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from push import clock
 from push.ledger import turns
 from push.model.values import Turn
-from push.tasks import roles, wake
+from push.tasks import roles, sweep, wake
 from push.tasks.drain import Drain, is_due
 from push.tasks.queue import Lane
 from push.tasks.roles import Role
@@ -38,7 +37,7 @@ class Consumer:
             TurnWorker(gear, self._announce),
             gear.stop,
             (home.run / "locks", home.spool),
-            (self._ring, lambda: _wake_sweep(home.run)),
+            (self._ring, lambda: sweep.call(home.run)),
         )
         self.turns = turns_lane(gear, drain)
         self._sweep = Sweep(gear.db, home, gear.stop, self.turns.ring, self._role.beat)
@@ -80,6 +79,7 @@ class Consumer:
         self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
         self.turns.close()
         self._role.close()
+        sweep.call(self._gear.settings.home.run)  # other consumers go on with what we leave, our runners' ends too
         return not left and swept
 
 
@@ -87,7 +87,3 @@ def turns_lane(gear: Gear, handler: Callable[[int], None] | None = None) -> Lane
     """The lane of conversations; without a handler, only to ring it."""
     home = gear.settings.home
     return Lane("turns", home.queue_db, home.run, handler)
-
-
-def _wake_sweep(run_dir: Path) -> None:
-    wake.ring(run_dir, "sweep")

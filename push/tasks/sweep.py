@@ -9,6 +9,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from push import clock
 from push.agents import spool
@@ -25,6 +26,11 @@ from push.tasks.stop import StopFlag
 PERIOD_SECONDS = 30.0
 
 log = logging.getLogger(__name__)
+
+
+def call(run_dir: Path) -> None:
+    """Ask whoever sweeps this home to look now; where nobody leads, another consumer takes over."""
+    wake.ring(run_dir, "sweep")
 
 
 class Sweep:
@@ -57,7 +63,9 @@ class Sweep:
 
     def _loop(self) -> None:
         listener = wake.Listener(self._run_dir, "sweep", PERIOD_SECONDS)
-        leader: FileLock | None = None
+        leader = FileLock.take(self._run_dir / "leader.lock")
+        if leader is None:
+            call(self._run_dir)  # we may come after one that was killed, and the bells that it had taken are lost
         try:
             while not self._stop.is_set:
                 leader = leader or FileLock.take(self._run_dir / "leader.lock")
