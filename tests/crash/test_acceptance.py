@@ -21,9 +21,16 @@ MESSAGES = 5
 KILLS = 5
 
 
+#: The last message of each conversation waits until the storm is over: without work there is nothing to kill.
+_PAUSE = """case $m in
+*.last) while [ ! -e "$GATE" ]; do sleep 0.05; done ;;
+esac
+sleep 0.4"""
+
+
 @pytest.fixture
 def place(home: Path) -> Iterator[Site]:
-    with site(home, agent=AGENT.replace("sleep 0.1", "sleep 0.4")) as made:
+    with site(home, agent=AGENT.replace("sleep 0.1", _PAUSE)) as made:
         yield made
 
 
@@ -80,10 +87,12 @@ def _turn(run: str) -> int:
 def test_sixty_messages_ten_kills_and_no_queue(place: Site) -> None:
     seed = random.getrandbits(32)
     print("seed", seed)
-    said = {f"user{number}": [f"{number}.{count}" for count in range(MESSAGES)] for number in range(CONVERSATIONS)}
+    numbers = (*range(1, MESSAGES), "last")
+    said = {f"user{user}": [f"{user}.{number}" for number in numbers] for user in range(CONVERSATIONS)}
     storm = _Storm(place, seed)
     terminals = {user: place.chat(user, *lines) for user, lines in said.items()}
     storm.run()
+    place.gate.touch()
     for user, terminal in terminals.items():
         assert terminal.wait(60) == 0, (user, terminal.err)
         assert terminal.out.splitlines() == [f"re: {text}" for text in said[user]]
