@@ -8,15 +8,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from push.agents import process
 from push.agents import spool as spooling
 from push.agents.process import Recovered, recover
-from tests.agents.rig import Rig, a_rig, python, until
+from push.model.values import Exited
+from tests.agents.rig import Rig, a_rig, is_dead, python, until
 
 pytestmark = pytest.mark.crash
 MB = 1_000_000
@@ -90,10 +92,42 @@ def test_an_agent_that_ignores_sigterm_gets_no_grace_to_fill_the_disk(rig: Rig) 
     assert time.monotonic() - began < 5
 
 
-def test_100_mb_that_were_printed_before_anybody_looked_are_too_much_as_well(rig: Rig) -> None:
-    exited = rig.finish("head", "-c", str(100 * MB), "/dev/zero")
-    assert (exited.ending, exited.truncated) == ("output_limit", True)
+def test_nor_one_that_begins_to_when_it_is_told_to_end(rig: Rig) -> None:
+    runner = rig.begin("sh", "-c", f"trap yes TERM; {rig.sleep} & wait", output_cap=MB, grace_seconds=20.0)
+    until(rig.living)
+    began = time.monotonic()
+    process.cancel(rig.spool)
+    exited = rig.end(runner)
+    assert (exited.ending, exited.truncated, exited.stdout.stat().st_size) == ("cancelled", True, MB)
+    assert time.monotonic() - began < 15
+
+
+@pytest.fixture
+def unwatched(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Exited]:
+    """Run an agent to its end while the runner looks away."""
+
+    def run(*argv: str, **changes: Any) -> Exited:
+        gate = rig.folder / "gate"
+        monkeypatch.setenv("PUSH_SEAMS", f"runner.agent_started=pause:{gate}")
+        runner = rig.begin(*argv, **changes)
+        until(Path(f"{gate}.reached").exists)
+        until(lambda: is_dead(rig.agent_pid()))
+        gate.touch()
+        return rig.end(runner)
+
+    return run
+
+
+def test_100_mb_that_were_printed_before_anybody_looked_are_too_much_as_well(unwatched: Callable[..., Exited]) -> None:
+    exited = unwatched("head", "-c", str(100 * MB), "/dev/zero")
+    assert (exited.ending, exited.code, exited.truncated) == ("output_limit", 0, True)
     assert exited.stdout.stat().st_size == 64 << 20
+
+
+def test_all_that_was_in_the_pipe_when_the_agent_ended_is_kept(unwatched: Callable[..., Exited]) -> None:
+    code = "import fcntl, os; fcntl.fcntl(1, 1031, 1 << 20); os.write(1, b'y' * 1_000_000 + b'\\nnoi')"
+    exited = unwatched(*python(code), drop_prefix=b"noise")
+    assert exited.stdout.read_bytes() == b"y" * MB + b"\nnoi"
 
 
 def test_what_the_filter_drops_does_not_count(rig: Rig) -> None:

@@ -90,6 +90,13 @@ def test_signals_are_as_a_program_expects_them(rig: Rig) -> None:
     assert {int(line.split()[1], 16) for line in rig.output().splitlines()} == {0}
 
 
+def test_the_agent_leads_a_group_in_the_runners_session(rig: Rig) -> None:
+    exited = rig.finish(*python("import os; print(os.getpid(), os.getpgrp(), os.getsid(0), os.getppid())"))
+    pid, group, session, parent = map(int, exited.stdout.read_text().split())
+    assert (group, session) == (pid, parent)
+    assert session != os.getsid(0)
+
+
 def test_no_agent_before_its_record_is_on_disk_and_locked(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = rig.folder / "gate"
     monkeypatch.setenv("PUSH_SEAMS", f"runner.agent_recorded=pause:{gate}")

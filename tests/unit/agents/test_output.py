@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from push.agents.output import LineFilter
+from push.agents.output import LineFilter, Output
 
 PREFIX = b'{"type":"message_update"'
 
@@ -47,3 +49,10 @@ def test_a_line_is_passed_on_before_it_ends() -> None:
     assert lines.feed(b"er" * 10_000) == b"er" * 10_000
     assert lines.feed(b"\n" + PREFIX[:5]) == b"\n"
     assert lines.end() == PREFIX[:5]
+
+
+def test_a_pipe_that_never_runs_dry_is_left() -> None:
+    output = Output(1000, b"\0")
+    output.pipe = os.open("/dev/zero", os.O_RDONLY)
+    output.drain()
+    os.close(output.pipe)
