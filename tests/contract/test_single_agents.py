@@ -18,6 +18,13 @@ def test_c38_claude_an_id_that_is_in_use_is_burned(claude: Bench) -> None:
     assert answered(claude.resume(str(burned.request.session_id), "hello")).reply == "turn 1: hello"
 
 
+def test_claude_a_silent_death_may_leave_a_session_and_a_refusal_to_start_does_not(claude: Bench) -> None:
+    silent = claude.new("[[nothing]]")
+    assert failed(silent).session_id == silent.request.session_id
+    refused = replace(claude, adapter=adapter_for("claude", (*claude.adapter.argv(silent.request)[:3], "--nonsense")))
+    assert failed(refused.new("hello")).session_id is None
+
+
 def test_claude_reads_an_array_of_events_too(claude: Bench) -> None:
     assert answered(claude.new("[[array]]")).reply == "turn 1: [[array]]"
 
