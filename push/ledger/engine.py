@@ -53,14 +53,17 @@ def has_wal_reset_fault(found: tuple[int, int, int]) -> bool:
 
 
 def result_code(exc: BaseException | None) -> int:
-    """SQLite's primary result code of an error of either library, wrapped by peewee or not; 0 where it has none."""
-    while exc is not None:
+    """SQLite's primary result code of an error of either library, wrapped by peewee or not; 0 where it has none.
+
+    A full disk ends the transaction by itself, and the rollback after it complains (code 1) that there is none: what
+    led to that counts.
+    """
+    code = 0
+    while exc is not None and code <= 1:
         found = _CODE.search(str(exc))
-        code = getattr(exc, "sqlite_errorcode", None) or (int(found[1]) if found else 0)
-        if code:
-            return int(code) & 0xFF
+        code = (getattr(exc, "sqlite_errorcode", None) or (int(found[1]) if found else code)) & 0xFF
         exc = exc.__cause__ or exc.__context__
-    return 0
+    return code
 
 
 def errors() -> tuple[type[Exception], ...]:

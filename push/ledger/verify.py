@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,11 +55,17 @@ class _Findings:
 
     def take(self, faults: Iterable[Fault]) -> None:
         """Keep what is found, also where the file breaks in the middle."""
-        try:
+        with self.surviving():
             for fault in faults:
                 self._counts[fault[0]] += 1
                 if self._counts[fault[0]] <= MOST:
                     self._found.append(Damage(*fault))
+
+    @contextmanager
+    def surviving(self) -> Iterator[None]:
+        """A file that SQLite cannot read is a damage like others."""
+        try:
+            yield
         except PushError as exc:
             if exc.code != "ledger_damaged":
                 raise
@@ -90,7 +97,8 @@ def verify(
 ) -> Proof:
     """Ask everything. `watch` is told what is being looked at. A minute or so for a million turns; writes nothing."""
     findings = _Findings()
-    with db.snapshot():
+    counts = [0, 0]
+    with findings.surviving(), db.snapshot():  # in ruins, the end of the snapshot fails as well
         watch("the file")
         findings.take(_schema_faults(db))
         if not findings.tables_are_there:
@@ -107,8 +115,8 @@ def verify(
         watch("state.json")
         findings.take(_session_faults(db, sessions))
         findings.take(_cursor_faults(db, cursors))
-        counts = [db.one(f"SELECT count(*) FROM {table}") for table in ("turn", "outbound")]
-    return findings.proof(*(int(count[0]) if count else 0 for count in counts))
+        counts = [number for (number,) in db.rows("SELECT count(*) FROM turn UNION ALL SELECT count(*) FROM outbound")]
+    return findings.proof(*counts)
 
 
 def _schema_faults(db: Database) -> Iterator[Fault]:

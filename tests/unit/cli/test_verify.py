@@ -1,0 +1,284 @@
+"""`push verify` names every stated damage (docs/reference/verify.md) and exits with 1; a sound home passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from push.cli.main import main
+from push.ledger.database import Database
+from push.model.values import Session
+from push.paths import Home
+from push.state import StateFile
+from tests.ledger import lives
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "verify.md"
+TEXT = "a text that only its reader may see"
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one of everything. Turn 1 (ann) and its delivery 1 of three parts ended well."""
+    root = tmp_path_factory.mktemp("sound")
+    db = Database.open(root / "push.db")
+    lives.rich(db)
+    lives.deliver(db, lives.answer(db, lives.start(db, lives.accept(db, lives.message("hal", TEXT))), TEXT))
+    db.close()
+    state = StateFile(root / "state.json")
+    for user, session_id in (("ann", "s1"), ("bob", "s8"), ("gus", "saved before its answer is committed")):
+        session = Session(session_id, True, "claude", 0, "/assistant", "ab", "")
+        assert state.save_session(f"local:{user}", session, expected_epoch=0)
+    inherited = Session("of an earlier implementation", True, "claude", 0, "", "", "")
+    assert state.save_session("imessage:+4912", inherited, expected_epoch=0)
+    return root
+
+
+@pytest.fixture
+def copied(sound: Path, home: Path) -> Path:
+    """A copy of it, to damage."""
+    shutil.copytree(sound, home, dirs_exist_ok=True)
+    return home
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one call of the command said."""
+
+    code: int
+    damages: list[tuple[str, str]]
+    answer: dict[str, object]
+
+
+def ask(capsys: pytest.CaptureFixture[str]) -> Told:
+    code = main(["verify", "--json"])
+    printed = capsys.readouterr()
+    assert TEXT not in printed.out + printed.err
+    answer = json.loads(printed.out)
+    return Told(code, [(damage["code"], damage["row"]) for damage in answer["damages"]], answer)
+
+
+def sql(home: Path, script: str) -> None:
+    with closing(sqlite3.connect(home / "push.db")) as db:
+        db.executescript(script)
+
+
+def in_state(*path: str, value: object) -> Callable[[Path], None]:
+    """Set one value of state.json."""
+
+    def change(home: Path) -> None:
+        file = home / "state.json"
+        raw: Any = json.loads(file.read_text())
+        place = raw
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        file.write_text(json.dumps(raw))
+
+    return change
+
+
+def no_json(home: Path) -> None:
+    (home / "state.json").write_text("{")
+
+
+def overwrite(home: Path, offset: int) -> None:
+    with (home / "push.db").open("r+b") as file:
+        file.seek(offset)
+        file.write(os.urandom(64))
+
+
+GONE = "DELETE FROM part WHERE outbound_id = {0}; DELETE FROM outbound WHERE id = {0};"
+OF = "SELECT {0} FROM turn WHERE conversation_id = (SELECT id FROM conversation WHERE key = '{1}')"
+BEGUN = """
+UPDATE turn SET state = 'running', attempt = 1, agent = 'claude', work_dir = '/', epoch = 0, started_at = 1
+    WHERE id = ({0});
+INSERT INTO transition (machine, row_id, source, target, actor, at)
+    VALUES ('turn', ({0}), 'queued', 'running', 'worker', 1);
+""".format(OF.format("max(id)", "local:gus"))
+
+#: code -> (what is done to a sound home, the row that must be named).
+DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
+    "file_damaged": (lambda home: overwrite(home, 0), "push.db"),
+    "file_integrity": ("PRAGMA ignore_check_constraints = 1; UPDATE turn SET state = 'lost' WHERE id = 1", "push.db"),
+    "schema": ("DROP INDEX turn_open", "index turn_open"),
+    "reference": ("DELETE FROM conversation WHERE key = 'local:ann'", "turn 1"),
+    "ledger_missing": (lambda home: (home / "push.db").unlink(), "push.db"),
+    "turn_missing": ("DELETE FROM turn WHERE id IN (2, 3)", "turns 2 to 3"),
+    "delivery_missing": (GONE.format("(SELECT max(id) FROM outbound)"), "deliveries 14 to 14"),
+    "reply_missing": (GONE.format(1), "turn 1"),
+    "reply_unexpected": ("UPDATE turn SET state = 'cancelled' WHERE id = 1", "delivery 1"),
+    "reply_elsewhere": ("UPDATE outbound SET target = 'mallory' WHERE id = 1", "delivery 1"),
+    "cause_missing": ("UPDATE outbound SET turn_id = NULL WHERE id = 1", "delivery 1"),
+    "history_missing": ("DELETE FROM transition WHERE machine = 'turn' AND row_id = 1", "turn 1"),
+    "history_orphan": (GONE.format(1), "delivery 1"),
+    "history_chain": ("DELETE FROM transition WHERE machine = 'turn' AND row_id = 1 AND target = 'running'", "turn 1"),
+    "history_edge": ("UPDATE transition SET actor = 'operator' WHERE source = 'queued' AND row_id = 1", "turn 1"),
+    "history_end": ("UPDATE turn SET state = 'failed' WHERE id = 1", "turn 1"),
+    "turn_order": (BEGUN, "turn 18"),
+    "turn_counts": ("UPDATE turn SET interruptions = 2 WHERE id = 3", "turn 3"),
+    "turn_plan": ("UPDATE turn SET agent = NULL WHERE id = 1", "turn 1"),
+    "turn_end_time": ("UPDATE turn SET finished_at = NULL WHERE id = 1", "turn 1"),
+    "delivery_counts": ("UPDATE outbound SET repeat = 1 WHERE id = 1", "delivery 1"),
+    "delivery_end_time": ("UPDATE outbound SET finished_at = NULL WHERE id = 1", "delivery 1"),
+    "part_receipt": ("UPDATE part SET receipt = NULL WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
+    "part_undelivered": (
+        "UPDATE part SET receipt = NULL, delivered_at = NULL WHERE outbound_id = 1 AND seq = 2",
+        "delivery 1",
+    ),
+    "part_nothing_left": ("UPDATE part SET receipt = 'r', delivered_at = 1 WHERE outbound_id = 8", "delivery 8"),
+    "part_sequence": ("DELETE FROM part WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
+    "state_damaged": (no_json, "state.json"),
+    "session_stranger": (
+        in_state("sessions", "local:ghost", value={"uuid": "s1"}),
+        "state.json, session of local:ghost",
+    ),
+    "session_unknown": (
+        in_state("sessions", "local:ann", "uuid", value="nobody's"),
+        "state.json, session of local:ann",
+    ),
+    "cursor_ahead": (in_state("cursors", "telegram", value=99), "state.json, cursor of telegram"),
+}
+
+
+@pytest.mark.parametrize("code", DAMAGES)
+def test_each_damage_is_named(copied: Path, capsys: pytest.CaptureFixture[str], code: str) -> None:
+    damage, row = DAMAGES[code]
+    if isinstance(damage, str):
+        sql(copied, damage)
+    else:
+        damage(copied)
+    told = ask(capsys)
+    assert (code, row) in told.damages
+    assert (told.code, told.answer["ok"]) == (1, False)
+
+
+def test_every_damage_of_the_page_is_tested() -> None:
+    stated = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
+    assert len(stated) >= 12
+    assert stated == list(DAMAGES)
+
+
+def test_a_sound_home_passes(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = ask(capsys)
+    assert (told.code, told.damages) == (0, [])
+    assert told.answer == {
+        "version": 1,
+        "ok": True,
+        "checked": {"turns": 19, "deliveries": 14},
+        "damages": [],
+        "omitted": {},
+    }
+    assert main(["verify"]) == 0
+    assert capsys.readouterr().out == "All is accounted for: 19 turns, 14 deliveries.\n"
+
+
+def test_a_home_that_is_not_there_yet_is_not_made(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(capsys).code == 0
+    assert list(home.iterdir()) == []
+
+
+NEWEST_STEP = "DELETE FROM transition WHERE id = (SELECT max(id) FROM transition)"
+UNCHECKED = """
+PRAGMA writable_schema = 1;
+UPDATE sqlite_master SET sql = replace(sql, ' CHECK (repeat IN (0, 1))', '') WHERE name = 'outbound';
+"""
+
+MORE = [
+    ("the newest turns", "DELETE FROM turn WHERE id > 17", ("turn_missing", "turns 18 to 19")),
+    ("the sequence", "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'turn'", ("turn_missing", "turns up to 19")),
+    ("a birth", "UPDATE transition SET target = 'running' WHERE id = 1", ("history_edge", "turn 1")),
+    ("two births", "UPDATE transition SET source = NULL WHERE row_id = 1", ("history_chain", "turn 1")),
+    ("the newest step", NEWEST_STEP, ("history_end", "delivery 14")),
+    ("a run too few", "UPDATE turn SET attempt = 0 WHERE id = 1", ("turn_counts", "turn 1")),
+    ("a command that ran", "UPDATE turn SET attempt = 1 WHERE id = 2", ("turn_counts", "turn 2")),
+    ("a forgotten delay", "UPDATE turn SET delays = 0 WHERE id = 3", ("turn_counts", "turn 3")),
+    ("an attempt too many", "UPDATE outbound SET attempt = 9 WHERE id = 1", ("delivery_counts", "delivery 1")),
+    ("an end too early", "UPDATE turn SET finished_at = 1 WHERE state = 'running'", ("turn_end_time", "turn 17")),
+    ("an empty receipt", "UPDATE part SET receipt = '' WHERE outbound_id = 1", ("part_receipt", "delivery 1")),
+    ("a receipt alone", "UPDATE part SET delivered_at = NULL WHERE outbound_id = 1", ("part_receipt", "delivery 1")),
+    ("no part", "DELETE FROM part WHERE outbound_id = 1", ("part_sequence", "delivery 1")),
+    (
+        "the second before the first",
+        "UPDATE part SET receipt = NULL, delivered_at = NULL WHERE outbound_id = 1 AND seq < 2",
+        ("part_sequence", "delivery 1"),
+    ),
+    ("another channel", "UPDATE outbound SET channel = 'telegram' WHERE id = 1", ("reply_elsewhere", "delivery 1")),
+    ("another's answer", "UPDATE outbound SET conversation_id = 3 WHERE id = 1", ("reply_elsewhere", "delivery 1")),
+    ("a table", "DROP TABLE part", ("schema", "table part")),
+    (
+        "a trigger",
+        "CREATE TRIGGER t AFTER INSERT ON turn BEGIN DELETE FROM part; END",
+        ("schema", "trigger t"),
+    ),
+    ("a constraint", UNCHECKED, ("schema", "table outbound")),
+]
+
+
+@pytest.mark.parametrize(("script", "named"), [case[1:] for case in MORE], ids=[case[0] for case in MORE])
+def test_its_variants_are_named(
+    copied: Path, capsys: pytest.CaptureFixture[str], script: str, named: tuple[str, str]
+) -> None:
+    sql(copied, script)
+    told = ask(capsys)
+    assert named in told.damages
+    assert told.code == 1
+
+
+def test_the_rest_of_a_file_in_ruins_is_looked_at(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(copied / "push.db")) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'part'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        db.execute("UPDATE turn SET finished_at = NULL WHERE id = 1")
+        db.commit()
+    overwrite(copied, (page - 1) * size)
+    told = ask(capsys)
+    assert {"file_damaged", "file_integrity"} & {code for code, _ in told.damages}
+    assert ("turn_end_time", "turn 1") in told.damages
+
+
+PREDICATE = """
+PRAGMA writable_schema = 1;
+UPDATE sqlite_master SET sql = replace(sql, '''{0}''', '''{1}''') WHERE name = 'turn_open';
+"""
+
+
+def test_an_index_that_is_not_as_its_table_is_named(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A turn that is missing in the index of the open ones would never be worked."""
+    sql(copied, PREDICATE.format("running", "r"))
+    sql(copied, f"UPDATE turn SET conversation_id = 1 WHERE id = ({OF.format('min(id)', 'local:gus')})")
+    sql(copied, PREDICATE.format("r", "running"))
+    assert ("file_integrity", "push.db") in ask(capsys).damages
+
+
+def test_of_one_code_a_hundred_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db = Database.open(Home.at(home).push_db)
+    for _ in range(105):
+        lives.accept(db)
+    db.close()
+    sql(home, "UPDATE turn SET finished_at = 1")
+    told = ask(capsys)
+    assert len(told.damages) == 100
+    assert told.answer["omitted"] == {"turn_end_time": 5}
+    assert main(["verify"]) == 1
+    printed = capsys.readouterr()
+    assert "turn_end_time  … and 5 more" in printed.out
+    assert "105 damages" in printed.err
+
+
+@pytest.mark.parametrize("state", ["", "{}", '{"sessions": {"local:ann": {"uuid": "", "epoch": 3}}}'])
+def test_a_conversation_without_a_session_is_sound(
+    copied: Path, capsys: pytest.CaptureFixture[str], state: str
+) -> None:
+    file = copied / "state.json"
+    file.write_text(state) if state else file.unlink()
+    assert ask(capsys).damages == []
