@@ -63,6 +63,8 @@ class Consumer:
             if replaced:
                 log.error("%d worker threads had died and were replaced", replaced)
             self._role.beat("turns", f"{self._gear.settings.turns_workers} workers")
+            if self._gear.audit.lost:
+                self._role.beat("audit", f"{self._gear.audit.lost} records could not be written")
             pause = SUPERVISE_SECONDS
 
     def is_idle(self) -> bool:

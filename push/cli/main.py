@@ -145,7 +145,14 @@ def _usage(exc: click.ClickException) -> PushError:
 
 
 def _unexpected(exc: Exception) -> PushError:
-    """An error that nobody foresaw. Its text is not shown: it may hold a message or a secret."""
+    """An error that nobody foresaw. Its text is not shown: it may hold a message or a secret.
+
+    It goes to the log (and to Sentry) of a process that has one; the others do not import what that takes.
+    """
+    if "push.telemetry" in sys.modules:
+        import logging
+
+        logging.getLogger("push.cli").critical("unexpected error", exc_info=exc)
     place = "an unknown place"
     trace = exc.__traceback__
     while trace is not None:
