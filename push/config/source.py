@@ -62,12 +62,11 @@ def _decode(path: Path, data: bytes) -> str:
     if data.startswith(b"\xef\xbb\xbf"):
         _syntax(path, 1, 1, "the file begins with a byte order mark", "save it as UTF-8 without BOM")
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as exc:
         before = data[: exc.start]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
         _syntax(path, before.count(b"\n") + 1, column, "the file is not UTF-8 here", "save it as UTF-8")
-    return text.replace("\r\n", "\n")
 
 
 def _syntax(path: Path, line: int, column: int, message: str, why: str) -> NoReturn:

@@ -77,7 +77,7 @@ def test_show_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (shown["version"], shown["path"]) == (1, str(file))
     assert items["run_timeout"] == (5400.0, "file")
     assert items["delivery.expire_after"] == (86_400.0, "default")
-    assert items["sentry.dsn"] == ("(hidden)", "file")
+    assert items["sentry.dsn"] == items["voice.openai_api_key"] == ("(hidden)", "file")
     assert items["routes"] == ([{"thread": None, "channel": "local", "agent": "pi"}], "file")
 
 

@@ -110,7 +110,9 @@ def test_a_wrong_secret_is_not_shown(refused: Refused, key: str, value: str) -> 
     assert "123454321" not in said(error)
 
 
-@pytest.mark.parametrize("key", [f'"{TOKEN}"', f'"{TOKEN[:35]}"', "sk-proj-0123456789abcdefghij", f'telegram."{TOKEN}"'])
+@pytest.mark.parametrize(
+    "key", [f'"{TOKEN}"', f'"{TOKEN[:35]}"', "sk-proj-0123456789abcdefghij", f'telegram."{TOKEN}"']
+)
 def test_a_secret_in_the_place_of_a_key_is_not_shown(refused: Refused, key: str) -> None:
     error = refused(f"{LOCAL}{key} = 1\n")
     assert re.search(r":2: .*\(a key of \d+ characters\) is not a setting", error.message)

@@ -118,6 +118,13 @@ def test_the_default_file_wins_over_the_embedded_default(home: Path) -> None:
     assert load_or_default().agent == "pi"
 
 
+def test_addresses_end_without_a_slash(loaded: Loaded) -> None:
+    settings = loaded(f'{LOCAL}telegram.base_url = " http://127.0.0.1:8081/ "\nvoice.base_url = "https://h/v1/"\n')
+    assert settings.telegram.base_url == "http://127.0.0.1:8081"
+    assert settings.telegram.base_file_url == "http://127.0.0.1:8081/file"
+    assert settings.voice.base_url == "https://h/v1"
+
+
 def test_frozen(loaded: Loaded) -> None:
     with pytest.raises(FrozenInstanceError):
         loaded(LOCAL).agent = "pi"  # type: ignore[misc]
