@@ -19,10 +19,10 @@ HEAD = """# Command line
 
 This page is generated: `make docs`.
 
-`--config FILE` and `--json` may stand before or behind the noun. What `--json` prints, and the exit codes, are in
+`--config FILE`, `--json` and `-h` (help) may stand before or behind the noun. What `--json` prints, and the exit codes, are in
 [JSON output, errors and exit codes](output.md).
 """
-WITH_ALL_COMMANDS = {"config", "help"}
+WITH_ALL_COMMANDS = {"--config", "--help"}
 
 
 def page() -> str:
@@ -54,13 +54,13 @@ def _section(command: click.Command, context: click.Context) -> str:
 
 
 def _row(name: str, text: str) -> str:
-    name, text = (cell.replace("|", "\\|") for cell in (name, text))
+    name, text = (cell.replace("|", "\\|") for cell in (name, text.replace("<", "&lt;")))
     return f"| `{name}` | {text} |"
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[tuple[str, str] | None]:
     for parameter in command.get_params(context):
-        if isinstance(parameter, click.Option) and parameter.name not in WITH_ALL_COMMANDS:
+        if isinstance(parameter, click.Option) and WITH_ALL_COMMANDS.isdisjoint(parameter.opts):
             yield parameter.get_help_record(context)
 
 
