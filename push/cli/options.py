@@ -30,7 +30,7 @@ class Invocation:
 
 def invocation(ctx: click.Context) -> Invocation:
     """The one invocation that all commands of this call share."""
-    return ctx.find_root().ensure_object(Invocation)
+    return ctx.ensure_object(Invocation)
 
 
 def _take_config(ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> None:

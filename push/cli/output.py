@@ -6,11 +6,11 @@ Owns the only writes to standard output and standard error; does not own what is
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self, TextIO
 
 from push import clock, environ
@@ -24,7 +24,7 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 class OutputClosed(Exception):
-    """Nobody reads our standard output any more. Ends the command quietly."""
+    """Nobody reads our standard output any more. Ends the command quietly; what was to be printed was not."""
 
 
 def clean(text: str) -> str:
@@ -119,21 +119,12 @@ def _write(text: str, *, end: str = "\n") -> None:
     try:
         print(text, end=end, flush=True)
     except BrokenPipeError:
-        _to_nowhere(sys.stdout)  # else the interpreter complains when it flushes at its end
         raise OutputClosed from None
 
 
 def _write_error(text: str, *, end: str = "\n") -> None:
-    try:
+    with suppress(OSError):
         print(text, end=end, file=sys.stderr, flush=True)
-    except OSError:
-        _to_nowhere(sys.stderr)
-
-
-def _to_nowhere(stream: TextIO) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
 
 
 def _style(text: str, code: str, stream: TextIO) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -116,3 +118,19 @@ def test_waiting_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) ->
     with output.Waiting() as waiting:
         waiting.tick("working")
     assert capsys.readouterr().err == ""
+
+
+def test_every_print_to_nobody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer counts as delivered when it was printed: so the second print must fail like the first."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    stream = os.fdopen(writer, "w")
+    monkeypatch.setattr(sys, "stdout", stream)
+    for _ in range(2):
+        with pytest.raises(output.OutputClosed):
+            output.emit("an answer")
+    monkeypatch.setattr(sys, "stderr", stream)
+    output.note("nobody is told, and nothing happens")
+    monkeypatch.undo()
+    with suppress(BrokenPipeError):
+        stream.close()
