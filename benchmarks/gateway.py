@@ -21,7 +21,8 @@ PYTHON = sys.executable
 BARE = (PYTHON, "-I", "-S")
 PATIENCE_SECONDS = 120.0
 
-_FOREIGN = ("PUSH_", "TELEGRAM_", "OPENAI_", "SENTRY_")
+#: Keys and settings of the owner, and what would make Python compile anew at every start or write in small pieces.
+_FOREIGN = ("PUSH_", "TELEGRAM_", "OPENAI_", "SENTRY_", "PYTHON")
 
 
 class Broken(Exception):
@@ -157,6 +158,10 @@ class Chat:
     def ask(self, line: str) -> list[str]:
         """Write one line and wait for the first lines of an answer."""
         self.say(line)
+        return self.take_line()
+
+    def take_line(self) -> list[str]:
+        """Wait until at least one line is complete."""
         while not (lines := self.take()):
             pass
         return lines

@@ -45,8 +45,8 @@ def measure(size: Size) -> Iterator[Row]:
                 began = time.monotonic()
                 chat.say(f"message {number}")
                 started, ended, printed = bell.follow(chat.stdout.fileno())
-                if chat.take() != [f"answer to message {number}"]:
-                    raise Broken("the terminal printed something else")
+                if (lines := chat.take_line()) != [f"answer to message {number}"]:
+                    raise Broken(f"the terminal printed {lines}")
                 ours.append((started - began, printed - ended))
         finally:
             chat.close()

@@ -37,11 +37,20 @@ def running_seconds(pid: int) -> float:
 
 
 def pss_megabytes(pid: int) -> float:
-    """Memory, shared pages divided among those who share them."""
+    """Memory; pages that it shares are divided among all who share them, so other processes change it too."""
+    return _megabytes(pid, "Pss")
+
+
+def rss_megabytes(pid: int) -> float:
+    """Memory with all that it shares."""
+    return _megabytes(pid, "Rss")
+
+
+def _megabytes(pid: int, name: str) -> float:
     for line in _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines():
-        if line.startswith("Pss:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1]) / 1024
-    raise Broken("no Pss in smaps_rollup")
+    raise Broken(f"no {name} in smaps_rollup")
 
 
 def context_switches(pid: int) -> int:
