@@ -19,8 +19,8 @@ HEAD = """# Command line
 
 This page is generated: `make docs`.
 
-`--config FILE`, `--json` and `-h` (help) may stand before or behind the noun. What `--json` prints, and the exit codes, are in
-[JSON output, errors and exit codes](output.md).
+Every command takes `--config FILE` and `-h` (help). `--config` and `--json` may also stand before the noun. What
+`--json` prints, and the exit codes, are in [JSON output, errors and exit codes](output.md).
 """
 WITH_ALL_COMMANDS = {"--config", "--help"}
 
