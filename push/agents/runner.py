@@ -26,6 +26,7 @@ else:
 FIRST_TICK = 0.02  # seconds between two looks; doubles up to TICK while the output does not grow fast
 TICK = 0.25
 TREE_TICK = 1.0  # likewise, for the record of the processes
+KILL_TICK = 0.02
 KILL_SECONDS = 5.0  # what SIGKILL does not end within this, it does not end
 RECORD_FD = 100  # where the agent's own lock lives: above the numbers that shells use
 
@@ -225,11 +226,11 @@ class Run:
         self.family.signal(_signal.SIGTERM)
         end = time.monotonic() + self.grace
         while not self.family.is_gone() and time.monotonic() < end and not self.output.is_over():
-            self.wait(min(end - time.monotonic(), FIRST_TICK))
+            self.wait(min(end - time.monotonic(), KILL_TICK))
         end = time.monotonic() + KILL_SECONDS
         while not self.family.is_gone() and time.monotonic() < end:
             self.family.signal(_signal.SIGKILL)
-            self.wait(FIRST_TICK)
+            self.wait(KILL_TICK)
 
     def finish(self) -> None:
         """Output and result to disk; the name `result.json` appears last."""

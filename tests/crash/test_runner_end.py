@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from push.agents import process
+from push.agents import process, tree
 from push.agents.process import RunnerProcess
 from push.model.values import Exited
 from tests.agents.rig import GRACE, STUBBORN, STUBBORN_SIZE, Rig, a_rig, is_dead, python, until
@@ -27,6 +27,13 @@ tree.system = tree.Ps
 family._prctl = lambda: lambda *_: -1
 from push.agents.runner import main; main(sys.argv[2:])
 """
+
+#: A runner that looks at nothing by itself.
+_PATIENT = """
+import sys; sys.path.append(sys.argv[1])
+from push.agents import runner
+runner.TICK = runner.FIRST_TICK = 600.0
+{}"""
 
 
 @pytest.fixture
@@ -77,6 +84,23 @@ def test_c44_on_macos_all_but_daemons_that_left_before_they_were_seen(
     assert rig.living() == []
 
 
+@pytest.mark.parametrize(
+    "orphan",
+    ["(trap '' TERM; {0} &)", "setsid sh -c \"trap '' TERM; exec {0}\" &"],
+    ids=["in the session, never seen", "seen when the end began"],
+)
+def test_c44_on_macos_who_outlives_the_agent_is_found_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, orphan: str
+) -> None:
+    monkeypatch.setattr(process, "_BOOT", _PATIENT.format(_AS_ON_MACOS))
+    monkeypatch.setattr(tree, "system", tree.Ps)
+    runner = rig.begin("sh", "-c", f"{orphan.format(rig.sleep)}\n{rig.sleep}")
+    until(lambda: len(rig.living()) == 2)
+    process.cancel(rig.spool)
+    exited = rig.end(runner)
+    assert (exited.ending, exited.code, rig.living()) == ("cancelled", -signal.SIGTERM, [])
+
+
 def test_a_daemon_that_leaves_after_it_was_seen_is_remembered(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_BOOT", _AS_ON_MACOS)
     gate = rig.folder / "gate"
@@ -102,6 +126,15 @@ def test_an_agent_may_end_itself_within_the_grace(rig: Rig) -> None:
     assert time.monotonic() - began < 15
 
 
+def test_each_process_is_asked_once(rig: Rig) -> None:
+    one = f"(trap 'echo asked' TERM; {rig.sleep} & wait; sleep 0.2) &\n"
+    runner = rig.begin("sh", "-c", f"{one * 8} {rig.sleep}", grace_seconds=20.0)
+    until(lambda: len(rig.living()) == 9)
+    process.cancel(rig.spool)
+    rig.end(runner)
+    assert rig.output() == b"asked\n" * 8
+
+
 def test_output_of_the_last_moments_passes_the_filter(rig: Rig) -> None:
     code = """
 import signal, sys, time
@@ -118,8 +151,7 @@ time.sleep(600)
 
 
 def test_the_signal_hurries_a_runner_that_would_not_look_for_long(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    patient = "from push.agents import runner; runner.FIRST_TICK = runner.TICK = 600.0; from push.agents.runner import"
-    monkeypatch.setattr(process, "_BOOT", process._BOOT.replace("from push.agents.runner import", patient))
+    monkeypatch.setattr(process, "_BOOT", _PATIENT.format(process._BOOT))
     runner = rig.begin("sh", "-c", f"echo ready; exec {rig.sleep}")
     rig.ready()
     process.cancel(rig.spool)
