@@ -45,6 +45,7 @@ def main(arguments: list[str]) -> None:
     prompt = prompt_on_stdin()
     emit({"type": "thread.started", "thread_id": talk.id})
     emit({"type": "turn.started"})
+    emit({"type": "item.completed", "item": {"id": "item_0", "type": "error", "message": "a warning"}})
     verb, argument = directive(prompt)
     if verb.startswith("work-then-"):
         emit({"type": "item.started", "item": {"id": "item_0", "type": "command_execution", "command": "rm x"}})
@@ -57,7 +58,6 @@ def main(arguments: list[str]) -> None:
         emit({"type": "error", "message": f"Reconnecting... 1/5 ({error})"})
         emit({"type": "turn.failed", "error": {"message": error}})
         sys.exit(1)
-    emit({"type": "item.completed", "item": {"id": "item_0", "type": "error", "message": "a warning"}})
     emit({"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "let me see"}})
     emit({"type": "item.completed", "item": {"id": "i2", "type": "agent_message", "text": talk.answer(prompt)}}, verb)
     used = {"input_tokens": 100 * len(talk.said), "cached_input_tokens": 0, "output_tokens": 4 * len(talk.said)}

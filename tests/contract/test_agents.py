@@ -220,6 +220,15 @@ def test_exit_code_zero_is_no_success(resuming: Bench, verb: str) -> None:
     assert failed(run).code == "bad_output"
 
 
+def test_an_answer_that_does_not_name_its_session_is_none(resuming: Bench) -> None:
+    run = resuming.new("hello")
+    printed = run.exited.stdout.read_text()
+    run.exited.stdout.write_text(printed.replace(session(run), ""))
+    outcome = resuming.adapter.read(run.request, run.exited)
+    assert isinstance(outcome, AgentFailed)
+    assert outcome.code == "bad_output"
+
+
 def test_a_crash_is_told_in_the_programs_last_words(bench: Bench) -> None:
     run = failed(bench.new("[[crash]]"))
     assert run.code == "agent_error"
