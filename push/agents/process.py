@@ -348,9 +348,8 @@ def _survivors(spool: Spool) -> dict[int, str]:
     table = system.table()  # after the marks: who is marked and not in it has ended
     ours = {pid for pid, start in marked.items() if pid in table and table[pid].start == start}
     agent = _record(spool.agent)
-    if agent is None or agent.boot == system.boot():
-        recorded = {agent.pid: agent.start} if agent else {}
-        recorded |= _recorded_tree(spool)
+    if any(record and record.boot == system.boot() for record in (agent, _record(spool.runner))):
+        recorded = _recorded_tree(spool) | ({agent.pid: agent.start} if agent else {})
         ours |= {pid for pid, start in recorded.items() if pid in table and table[pid].start == start}
     if agent and any(table[pid].group == agent.pid for pid in ours):
         ours |= {pid for pid, row in table.items() if row.group == agent.pid}

@@ -253,6 +253,33 @@ def test_one_with_a_scrubbed_environment_is_known_by_where_it_prints(rig: Rig) -
     assert tool.wait() == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("record", ["agent", "runner"])
+def test_one_that_only_the_record_knows(rig: Rig, record: str) -> None:
+    """No mark, no parent, no group of ours; and a later process of a pid is not the one that was recorded."""
+    spool = rig.prepare()
+    known, stranger = (subprocess.Popen(rig.sleep.split(), env={}, start_new_session=True) for _ in range(2))
+    start = Path(f"/proc/{known.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    spool.tree.write_text(f"{known.pid} {start}\n{stranger.pid} 1\n1")
+    spool.agent.write_text("")
+    (spool.agent if record == "agent" else spool.runner).write_text(f"1 1 {tree.system().boot()}\n")
+    assert recover(spool) is Recovered.KILLED
+    assert known.wait() == -signal.SIGKILL
+    assert not is_dead(stranger.pid)
+    stranger.kill()
+    stranger.wait()
+
+
+def test_one_that_only_its_parent_makes_known(rig: Rig) -> None:
+    spool = rig.prepare()
+    spool.agent.write_text("")
+    code = f"env -i setsid sh -c '{rig.sleep} & wait' >/dev/null 2>&1 & exec {rig.sleep}"
+    parent = subprocess.Popen(["sh", "-c", code], env=dict(os.environ, PUSH_RUN=str(spool.dir)))
+    until(lambda: len(rig.living()) == 2)
+    assert recover(spool) is Recovered.KILLED
+    parent.wait()
+    assert rig.living() == []
+
+
 def test_a_member_of_the_group_with_a_scrubbed_environment_goes_with_the_group(rig: Rig) -> None:
     """Never recorded, no mark, no parent: but in the group of one that is known."""
     spool = rig.prepare()
