@@ -1,7 +1,8 @@
 """Locks between processes: `flock` on files that are never unlinked.
 
 A lock belongs to the open file description: a child that inherits the descriptor holds it too, and the kernel frees
-it at the last close. It is therefore closed and never unlocked: LOCK_UN would free the child's reference as well.
+it at the last close. What a runner holds too is therefore closed and never unlocked: LOCK_UN would free the runner's
+reference as well. What no child is to hold is unlocked: every child has it for the moment between its fork and exec.
 """
 
 from __future__ import annotations
@@ -69,6 +70,15 @@ class FileLock:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+
+    def unlock(self) -> None:
+        """Free it at once, and close. Only for a lock that no child is to hold, and that others try without patience.
+
+        With `close` alone, the child of another thread that is just between fork and exec would keep it locked.
+        """
+        if self.fd >= 0:
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+        self.close()
 
     def __enter__(self) -> Self:
         return self

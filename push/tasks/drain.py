@@ -61,7 +61,7 @@ class Drain:
             finally:
                 lock.close()
         finally:
-            watch.close()
+            watch.unlock()  # else a bell of this moment could find it held by nobody who looks again
         self._look_again(conversation_id)
 
     def _work(self, conversation_id: int, lock: FileLock) -> None:

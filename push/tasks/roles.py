@@ -59,7 +59,7 @@ class Role:
     def close(self) -> None:
         """Give the role up."""
         with self._mutex:
-            self._lock.close()
+            self._lock.unlock()
 
 
 def take(run_dir: Path, name: str, command: str) -> Role:

@@ -75,7 +75,7 @@ class Sweep:
         finally:
             listener.close()
             if leader is not None:
-                leader.close()
+                leader.unlock()
             self._db.close_thread()
 
     def _pass_safely(self) -> float:
