@@ -205,8 +205,12 @@ class Site:
     def serve(self, *words: str, seams: str = "", env: dict[str, str] | None = None) -> Process:
         """Start a gateway (`run` by default), and wait until it is ready, or ended."""
         process = self.start(*(words or ("run",)), seams=seams, env=env)
-        self.until(lambda: READY in process.err or not process.is_running, "a gateway that is ready")
+        self.until_ready(process)
         return process
+
+    def until_ready(self, process: Process) -> None:
+        """Wait until a gateway says that it runs, or has ended."""
+        self.until(lambda: READY in process.err or not process.is_running, "a gateway that is ready")
 
     def chat(self, user: str, *lines: str, seams: str = "") -> Process:
         """Start a terminal that reads these lines from a pipe."""
