@@ -114,3 +114,15 @@ def test_a_name_with_parentheses_and_a_kernel_without_children_files(tmp_path: P
     table = system.table()
     assert {pid: (row.parent, row.group) for pid, row in table.items()} == {5: (1, 5), 6: (5, 5)}
     assert system.descendants(5) == {6: system.start(6)}
+
+
+def test_the_child_of_one_that_ended_during_the_search_is_found(tmp_path: Path) -> None:
+    class Busy(ProcFs):
+        listings = iter([{5}, {6}, {6}])
+
+        def _pids(self) -> set[int]:
+            return next(self.listings)
+
+    _write(tmp_path, "6/environ", "A=1\0PUSH_RUN=/spool/t1-1\0")
+    _write(tmp_path, "6/stat", f"6 (b) S 1 6 6 {' '.join('0' * 16)} 78 0")
+    assert Busy(str(tmp_path)).marked("/spool/t1-1").keys() == {6}
