@@ -87,7 +87,9 @@ def test_signals_are_as_a_program_expects_them(rig: Rig) -> None:
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGUSR1})
     rig.end(runner)
-    assert {int(line.split()[1], 16) for line in rig.output().splitlines()} == {0}
+    masks = {int(line.split()[1], 16) for line in rig.output().splitlines()}
+    internal = 0b11 << 31  # 32 and 33 are the C library's own: what make starts by posix_spawn ignores them
+    assert {mask & ~internal for mask in masks} == {0}
 
 
 def test_the_agent_leads_a_group_in_the_runners_session(rig: Rig) -> None:
