@@ -21,6 +21,7 @@ _ERRORS = {
     "429": "429 slow down",
     "500": "500 it broke",
     "overflow": "400 Your input exceeds the context window of this model.",
+    "strange-overflow": "400 (no body)",  # only pi itself knows what that means
     "refuse": "Provider finish_reason: content_filter",
 }
 
@@ -56,6 +57,8 @@ def main(arguments: list[str]) -> None:
         talk.save()
         message([], "error", error=error)
         emit({"type": "agent_end", "messages": []})
+        if "overflow" in verb:
+            emit({"type": "compaction_start", "reason": "overflow"})
         return  # exit code 0
     reply = talk.answer(prompt)
     deltas(reply)

@@ -104,6 +104,11 @@ def test_pi_a_session_exists_once_a_message_of_the_assistant_does(pi: Bench) -> 
     assert answered(pi.resume(str(run.resumable), "go on")).reply == "turn 1: go on"
 
 
+def test_pi_knows_best_when_the_context_is_full(pi: Bench) -> None:
+    first = pi.new("hello")
+    assert pi.resume(session(first), "[[strange-overflow]]").outcome == SessionMissing("context_full")
+
+
 def test_pi_deltas_are_not_kept(pi: Bench) -> None:
     run = pi.new("[[huge 100000]]")
     assert len(answered(run).reply) == 100_000
