@@ -84,7 +84,10 @@ class Drain:
         turn = turns.head(self._db, conversation_id)
         if turn is not None and turn.state == "running":
             log.info("conversation %d: waiting for the runner of turn %d", conversation_id, turn.id)
-            if not process.wait_for_runner(Spool.at(self._spools, f"t{turn.id}-{turn.attempt}"), self._stop.fd):
+            spool = Spool.at(self._spools, f"t{turn.id}-{turn.attempt}")
+            if not process.wait_for_runner(spool, self._stop.fd):
+                if self._stop.hard:
+                    process.terminate(spool)
                 return None
         lock = FileLock.take(path, wait_seconds=1.0)  # its last holder may be just closing it
         if lock is None:
