@@ -5,6 +5,7 @@ Owns processes, the agent of the test and waiting for states; does not own verdi
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -14,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +49,6 @@ fi
 mkdir -p sessions
 echo "$m" >> "sessions/$id"
 printf '{"type":"result","is_error":false,"result":"re: %s","session_id":"%s"}\\n' "$m" "$id"
-"""
-
-_CANCEL = """
-import sys
-from push.config.load import load
-from push.gateway.cancelling import cancel
-from push.ledger.database import Database
-home = load().home
-sys.exit(not cancel(Database.open(home.push_db), home.spool, int(sys.argv[1])))
 """
 
 _CONFIG = """\
@@ -231,10 +222,13 @@ class Site:
             process = self.run("chat", "--no-wait", "--user", user, text)
             assert process.wait() == 0, process.err
 
+    def commit(self, *messages: tuple[str, str]) -> None:
+        """Commit many (user, text) in order from one process, and ring for each."""
+        process = self.spawn((sys.executable, "-m", "tests.crash.committer"), stdin=json.dumps(messages).encode())
+        assert process.wait(60) == 0, process.err
+
     def cancel(self, turn_id: int, seams: str = "") -> Process:
         """Ask for the end of a turn, from a process of its own."""
-        if find_spec("push.cli.turns") is None:
-            return self.spawn((sys.executable, "-c", _CANCEL, str(turn_id)), seams=seams)
         return self.start("turns", "cancel", str(turn_id), seams=seams)
 
     def listen(self, user: str) -> Process:

@@ -1,0 +1,28 @@
+"""Commits messages as a terminal does, many in one process: reads a JSON list of [user, text] from standard input."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from push.app.consumer import turns_lane
+from push.app.gear import open_gear
+from push.config.load import load
+from push.gateway import intake
+from push.providers import local
+
+
+def main() -> None:
+    """Commit and ring, in order; no terminal remains that would print the answers."""
+    gear = open_gear(load())
+    lane = turns_lane(gear)
+    token = local.new_token()
+    for number, (user, text) in enumerate(json.load(sys.stdin)):
+        accepted = intake.accept(gear.db, gear.audit, local.message(user, token, number, text))
+        lane.ring(accepted.conversation_id)
+    lane.close()
+    gear.db.close()
+
+
+if __name__ == "__main__":
+    main()
