@@ -118,18 +118,11 @@ def test_no_agent_before_its_record_is_on_disk_and_locked(rig: Rig, monkeypatch:
 
 @pytest.mark.parametrize("program", ["sh", "python"])
 def test_the_agents_lock_lives_exactly_as_long_as_the_agent(rig: Rig, program: str) -> None:
-    code = "import os, sys; os.system('{} &'); print('ready', flush=True); sys.stdin.read(); os.kill(os.getpid(), 19)"
-    argv = (
-        python(code.format(rig.sleep))
-        if program == "python"
-        else ("sh", "-c", f"{rig.sleep} & echo ready; kill -19 $$")
-    )
-    runner = rig.begin(*argv)
+    code = f"import os, time; os.system('{rig.sleep} &'); print('ready', flush=True); time.sleep(600)"
+    runner = rig.begin(*(python(code) if program == "python" else ("sh", "-c", f"{rig.sleep} & echo ready; wait")))
     rig.ready()
     assert _is_locked(rig.spool.agent)
 
-    os.kill(rig.agent_pid(), signal.SIGCONT)
-    until(lambda: _state(rig.agent_pid()) != "T")
     os.kill(rig.agent_pid(), signal.SIGKILL)
     assert rig.end(runner).left == 1
     assert not _is_locked(rig.spool.agent)
@@ -241,7 +234,3 @@ def _is_locked(path: Path) -> bool:
     finally:
         os.close(fd)
     return False
-
-
-def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
