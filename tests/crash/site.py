@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -133,11 +135,10 @@ class Site:
         self.agent = root / "agent.sh"
         self.assistant = root / "assistant"
         self.config = root / "config.toml"
-        self._printed = root / "printed"
+        self.outside = Path(tempfile.mkdtemp(prefix="outside"))  # a full or closed home is not to hinder the test
         self._processes: list[Process] = []
         self._count = 0
         self.assistant.mkdir()
-        self._printed.mkdir()
         (self.assistant / "SOUL.md").write_text("You are a test.\n")
         self.agent.write_text(agent)
         self.agent.chmod(0o755)
@@ -172,8 +173,7 @@ class Site:
     ) -> Process:
         """Start any program with this home's environment."""
         self._count += 1
-        out, err = self._printed / f"{self._count}.out", self._printed / f"{self._count}.err"
-        source = self._printed / f"{self._count}.in"
+        out, err, source = (self.outside / f"{self._count}.{name}" for name in ("out", "err", "in"))
         if isinstance(stdin, bytes):
             source.write_bytes(stdin)
         given = os.environ | {"PUSH_HOME": str(self.root), "DIARY": str(self.diary), "GATE": str(self.gate)}
@@ -337,3 +337,4 @@ def site(root: Path, *, agent: str = AGENT, kind: str = "command", more: str = "
         yield made
     finally:
         made.end_all()
+        shutil.rmtree(made.outside)
