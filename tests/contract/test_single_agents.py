@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from push.agents.registry import adapter_for
 from push.model.values import ComeBackLater, SessionMissing
-from tests.agents.benches import answered, failed, session, until_it_hangs
+from tests.agents.benches import answered, bench_for, failed, session, until_it_hangs
 from tests.agents.running import Bench
 
 
@@ -114,3 +117,7 @@ def test_pi_deltas_are_not_kept(pi: Bench) -> None:
     assert len(answered(run).reply) == 100_000
     kept = [json.loads(line)["type"] for line in run.exited.stdout.read_bytes().split(b"\n") if line]
     assert "message_update" not in kept
+
+
+def test_command_a_reply_that_nobody_could_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failed(bench_for("command", tmp_path, monkeypatch).new("[[huge 8500000]]")).code == "output_limit"
