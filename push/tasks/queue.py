@@ -7,9 +7,11 @@ repeat. Does not own work: rows of push.db are the work (ADR 0001, 0003).
 from __future__ import annotations
 
 import json
+import logging
 import os
+import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,13 +22,20 @@ from huey.storage import CySqliteStorage, SqliteStorage
 
 from push import clock
 from push.ledger import engine
+from push.locks import FileLock
 from push.paths import open_private
 from push.tasks import wake
 
 #: Every lane, in the order in which a consumer starts those that it serves.
 LANES = ("control", "turns", "deliver", "media", "reply", "jobs")
 _READ_TIMEOUT_SECONDS = 30.0
+#: SQLite's result codes for a broken file, for trouble that a new file would not cure (locked, full), and for
+#: missing permissions, which a file that was moved away gives too.
+_BROKEN, _PASSING, _FORBIDDEN = frozenset({10, 11, 26}), frozenset({5, 6, 13}), frozenset({3, 8, 14})
+_RING_ERRORS: tuple[type[Exception], ...] = (OSError, *engine.errors())
 _T = TypeVar("_T")
+
+log = logging.getLogger(__name__)
 
 _Base: Any = CySqliteStorage if engine.CYSQLITE else SqliteStorage
 
@@ -44,14 +53,14 @@ class BellStorage(_Base):
         self.run_dir = run_dir
         self.listener: wake.Listener | None = None
         self._inode = 0
-        with suppress(FileExistsError):
-            os.close(open_private(Path(filename), os.O_RDWR | os.O_CREAT | os.O_EXCL))
-        super().__init__(name, filename, fsync=False, cache_mb=1)
+        self._renewals = 0
+        self._renewing = threading.Lock()
+        super().__init__(name, filename, fsync=False, cache_mb=1, create_tables=False)
+        self._in_present_file(self.initialize_schema)
 
     def _create_connection(self) -> Any:
-        connection = super()._create_connection()
         self._inode = Path(self.filename).stat().st_ino
-        return connection
+        return super()._create_connection()
 
     def enqueue(self, data: bytes, priority: float | None = None) -> None:
         """Add a bell unless the same one waits, and wake the lane's consumers."""
@@ -69,29 +78,50 @@ class BellStorage(_Base):
         return data
 
     def _in_present_file(self, action: Callable[[], _T]) -> _T:
-        """Run `action` on the file that is there now: deleted, replaced or damaged ones are made anew, once."""
-        if self._conn is not None and not self._is_present():
-            self._anew()
-        try:
-            return action()
-        except engine.errors() as exc:
-            if "locked" not in str(exc):
-                for suffix in ("", "-wal", "-shm"):
-                    Path(self.filename + suffix).unlink(missing_ok=True)
-            self._anew()
-            return action()
+        """Run `action` on the file that is there now; a deleted, replaced or damaged one is made anew.
+
+        One that is not provably broken is first only opened again, with all its tables.
+        """
+        if not self._is_present():
+            self._renew(self._renewals, None)
+        for is_first in (True, False):
+            seen = self._renewals
+            try:
+                return action()
+            except engine.errors() as exc:
+                code = engine.result_code(exc)
+                if code in _PASSING or (code in _FORBIDDEN and not is_first):
+                    raise
+                log.warning("queue.db cannot be used (SQLite says %d)", code)
+                self._renew(seen, self._inode if code in _BROKEN or not is_first else None)
+        return action()
 
     def _is_present(self) -> bool:
         try:
-            return Path(self.filename).stat().st_ino == self._inode
+            found = Path(self.filename).stat().st_ino
         except FileNotFoundError:
             return False
+        return self._conn is None or found == self._inode
 
-    def _anew(self) -> None:
-        self.close()
-        with suppress(FileExistsError):
-            os.close(open_private(Path(self.filename), os.O_RDWR | os.O_CREAT | os.O_EXCL))
-        self.initialize_schema()
+    def _renew(self, seen: int, broken: int | None) -> None:
+        """Open the file again, with all its tables; made anew where it is gone, or still the one of inode `broken`.
+
+        One at a time, in all threads and processes: else one would delete what another has just made.
+        """
+        with self._renewing, FileLock.take(self.run_dir / "queue.lock", wait_seconds=5.0) or nullcontext():
+            if self._renewals != seen:
+                return
+            self._renewals += 1
+            self.close()
+            path = Path(self.filename)
+            if broken and path.exists() and path.stat().st_ino == broken:
+                path.unlink()
+            if not path.exists():
+                for suffix in ("-wal", "-shm"):
+                    Path(self.filename + suffix).unlink(missing_ok=True)
+                os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+            with suppress(*engine.errors()):  # whatever is wrong, the next use tells
+                self.initialize_schema()
         wake.ring(self.run_dir, "sweep")  # whatever bells were in the old file are rung again
 
 
@@ -135,8 +165,11 @@ class Lane:
         self._count = 0
 
     def ring(self, key: int | str) -> None:
-        """Ask the lane's consumers to look at `key`."""
-        self._task(key)
+        """Ask the lane's consumers to look at `key`. Never fails: what could not be rung is rung by the sweep."""
+        try:
+            self._task(key)
+        except _RING_ERRORS as exc:
+            log.warning("lane %s: could not ring (%s)", self.name, type(exc).__name__)
 
     def serve(self, workers: int, when_thread_ends: Callable[[], None]) -> None:
         """Start `workers` threads; each calls `when_thread_ends` as its last act."""
