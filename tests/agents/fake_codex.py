@@ -60,6 +60,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(1)
     emit({"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "let me see"}})
     emit({"type": "item.completed", "item": {"id": "i2", "type": "agent_message", "text": talk.answer(prompt)}}, verb)
+    emit({"type": "item.completed", "item": {"id": "item_3", "type": "reasoning", "text": "all done"}})
     used = {"input_tokens": 100 * len(talk.said), "cached_input_tokens": 0, "output_tokens": 4 * len(talk.said)}
     emit({"type": "turn.completed", "usage": used}, verb)
     after_answering(verb)
