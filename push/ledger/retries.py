@@ -101,7 +101,7 @@ def send_again(db: Database, number: int) -> Done:
                 if state == "unknown":
                     columns["repeat"] = 1
                 edge = (state, "waiting", "operator")
-                move(db, OUTBOUND, number, edge, not_before=None, reason="sent_again", **columns)
+                move(db, OUTBOUND, number, edge, reason="sent_again", **columns)
             case "waiting":
                 db.execute("UPDATE outbound SET not_before = NULL WHERE id = ?", (number,))
             case "sending":

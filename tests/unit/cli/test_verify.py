@@ -35,7 +35,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lives.deliver(db, lives.answer(db, lives.start(db, lives.accept(db, lives.message("hal", TEXT))), TEXT))
     db.close()
     state = StateFile(root / "state.json")
-    for user, session_id in (("ann", "s1"), ("bob", "s8"), ("gus", "saved before its answer is committed")):
+    for user, session_id in (
+        ("ann", "s1"),
+        ("bob", "saved when its run was interrupted"),
+        ("gus", "saved before its answer is committed"),
+    ):
         session = Session(session_id, True, "claude", 0, "/assistant", "ab", "")
         assert state.save_session(f"local:{user}", session, expected_epoch=0)
     inherited = Session("of an earlier implementation", True, "claude", 0, "", "", "")

@@ -77,13 +77,13 @@ def test_a_turn_with_all_that_is_known_of_it(db: Database) -> None:
 
 @noon
 def test_conversations_come_in_the_order_in_which_they_spoke_last(db: Database) -> None:
-    for user in ("ann", "bob", "ann", "cyd", "bob"):
+    for user in ("ann", "bob", "cyd", "ann", "bob"):
         lives.accept(db, lives.message(user))
     lives.fail(db, lives.now(db, 2))
     lines = listing.conversations(db, 2)
     assert lines == [
         ConversationLine("local:bob", "local", NOON, 5, NOON, 1),
-        ConversationLine("local:cyd", "local", NOON, 4, NOON, 1),
+        ConversationLine("local:ann", "local", NOON, 4, NOON, 2),
     ]
     assert listing.conversation(db, "local:bob") == lines[0]
     assert listing.conversation(db, "local:eve") is None
