@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import signal
 import sqlite3
 import sys
 import time
@@ -32,6 +33,7 @@ LATER = (
 def main() -> int:
     """Measure, print each row when it is there, and say whether all targets hold."""
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what it started is ended, too
     size = TINY if options.tiny else FULL
     machine = _machine()
     print(", ".join(f"{name} {value}" for name, value in machine.items()), flush=True)
