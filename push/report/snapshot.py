@@ -91,7 +91,7 @@ def take(home: Home) -> Snapshot:
         state_trouble=state_trouble,
         attention=(),
     )
-    return _with_attention(snapshot)
+    return _with_attention(snapshot, consumes=roles.consumer_lives(home.run))
 
 
 def _ledger(home: Home) -> tuple[Backlog | None, tuple[Retry, ...], PushError | None]:
@@ -160,8 +160,12 @@ def _leftover(home: Home, backlog: Backlog | None) -> int:
 # -- what needs a person ---------------------------------------------------------------------------------------------
 
 
-def _with_attention(snapshot: Snapshot) -> Snapshot:
-    found = [*_of_files(snapshot), *_of_processes(snapshot)]
+def _with_attention(snapshot: Snapshot, *, consumes: bool) -> Snapshot:
+    found = _of_files(snapshot)
+    waiting = sum(snapshot.backlog.turns.values()) if snapshot.backlog else 0
+    if waiting and not consumes:
+        found.append(Attention(f"{waiting} {_plural(waiting, 'message')} open, and nothing answers.", "push run"))
+    found += _of_loops(snapshot)
     if snapshot.backlog is not None:
         found += _of_backlog(snapshot.backlog, snapshot.at)
     return replace(snapshot, attention=tuple(found))
@@ -181,13 +185,8 @@ def _of_files(snapshot: Snapshot) -> list[Attention]:
     return found
 
 
-def _of_processes(snapshot: Snapshot) -> list[Attention]:
+def _of_loops(snapshot: Snapshot) -> list[Attention]:
     found = []
-    backlog = snapshot.backlog
-    consumes = any(holder.role.startswith("consumer") for holder in snapshot.holders)
-    waiting = sum(backlog.turns.values()) if backlog else 0
-    if waiting and not consumes:
-        found.append(Attention(f"{waiting} {_plural(waiting, 'message')} wait, and nothing answers them.", "push run"))
     for holder in snapshot.holders:
         for name, (beat, _) in holder.loops.items():
             if name in _BEATING and snapshot.at - beat > _LATE_MS:
