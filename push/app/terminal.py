@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import select
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from push.tasks.turns import Gear
 
 _LOOK_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 3.0
+_REST_SECONDS = 30.0  # a new answer rings; only the death of the terminal that it was for does not
 _OPEN = ("queued", "running", "waiting", "interrupted")
 
 log = logging.getLogger(__name__)
@@ -127,6 +129,17 @@ class Terminal:
         self._listener.wait_for(_LOOK_SECONDS)
         self.ensure_consumer(_TAKE_OVER_SECONDS)
 
+    def rest(self, descriptor: int) -> bool:
+        """Wait until `descriptor` is readable (True), or there is an answer to print (False)."""
+        readable = select.poll()
+        readable.register(descriptor, select.POLLIN)
+        while not readable.poll(0):
+            if self.has_news and (lock := self._right_to_print(wait_seconds=0)):
+                lock.close()
+                return False
+            self._listener.wait_for(_REST_SECONDS, descriptor)
+        return True
+
     def wake(self) -> None:
         """End a `pause` from another thread."""
         self._listener.ring_self()
@@ -138,15 +151,18 @@ class Terminal:
         """
         if not self.has_news:
             return
-        digest = hashlib.sha256(self._user.encode()).hexdigest()[:16]
-        path = self._gear.settings.home.run / "targets" / f"{local.CHANNEL}-{digest}.lock"
-        lock = FileLock.take(path, wait_seconds=1)
+        lock = self._right_to_print(wait_seconds=1)
         if lock is None:
             return  # another terminal of this user prints
         with lock:
             for row, event, committed_at in outbox.open_for(self._gear.db, local.CHANNEL, self._user):
                 if self._is_mine(event):
                     self._print(row, event, committed_at)
+
+    def _right_to_print(self, wait_seconds: float) -> FileLock | None:
+        digest = hashlib.sha256(self._user.encode()).hexdigest()[:16]
+        path = self._gear.settings.home.run / "targets" / f"{local.CHANNEL}-{digest}.lock"
+        return FileLock.take(path, wait_seconds=wait_seconds)
 
     def _print(self, row: Outbound, event: str | None, committed_at: int) -> None:
         if row.state == "sending":  # we hold the target's lock, so whoever was printing it is dead

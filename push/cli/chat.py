@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from push.app.terminal import Printed, Terminal
     from push.config.settings import Settings
 
+_PROMPT = "you> "
+
 
 @click.command()
 @click.argument("text", required=False)
@@ -27,13 +29,14 @@ def chat(ctx: click.Context, text: str | None, user: str | None, *, no_wait: boo
     """Talk to the assistant here.
 
     Without TEXT it reads lines: from you with a prompt, or from a pipe until its end. It exits with 0 when everything
-    was answered and 1 when something was not. Ctrl-C stops the agent that you wait for; Ctrl-D leaves.
+    was answered and 1 when something was not. At the prompt Ctrl-C stops the agent that you wait for, and Ctrl-D
+    leaves. Elsewhere Ctrl-C leaves; the answer is then printed by the next `push chat`.
     """
     from push.app.gear import open_gear
     from push.app.terminal import Terminal
 
     gear = open_gear(_settings(ctx))
-    terminal = Terminal(gear, user or getpass.getuser(), _show)
+    terminal = Terminal(gear, user or _login_name(), _show)
     try:
         if no_wait:
             output.emit(str(terminal.submit(_one_message(text))))
@@ -48,7 +51,7 @@ def chat(ctx: click.Context, text: str | None, user: str | None, *, no_wait: boo
         gear.db.close()
     if terminal.unanswered:
         raise Failed(
-            f"{terminal.unanswered} of the messages got no answer from the agent",
+            f"{terminal.unanswered} message{'s' * (terminal.unanswered > 1)} got no answer from the agent",
             why="what was printed for them says why",
             hint="push turns list",
             code="unanswered",
@@ -64,11 +67,18 @@ def _settings(ctx: click.Context) -> Settings:
     return settings if settings.agent else embedded.choose(settings, output.note)
 
 
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # no USER, and no entry for us in the list of users
+        raise UsageError("your login name is not known", why="USER is not set", hint="push chat --user ann") from None
+
+
 def _one_message(text: str | None) -> str:
     if text is None:
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not text.strip():
-        raise UsageError("there is no message", hint='push chat --no-wait "What is on today?"')
+        raise UsageError("there is no message", why="it is empty", hint='push chat "What is on today?"')
     return text
 
 
@@ -88,15 +98,15 @@ def _talk(terminal: Terminal, text: str | None) -> None:
         output.note("No gateway is running, so this terminal answers by itself.")
     terminal.look()
     if text is not None:
-        terminal.submit(text)
-        _until_answered(terminal)
+        terminal.submit(_one_message(text))
+        _until_answered(terminal, "waiting, Ctrl-C leaves and the answer is kept")
     elif sys.stdin.isatty():
         _converse(terminal)
     else:
         _pipe(terminal)
 
 
-def _until_answered(terminal: Terminal) -> None:
+def _until_answered(terminal: Terminal, waits: str = "waiting, Ctrl-C stops it") -> None:
     with output.Waiting() as waiting:
         while True:
             if terminal.has_news:
@@ -106,7 +116,7 @@ def _until_answered(terminal: Terminal) -> None:
                 return
             turn = terminal.oldest_waiting()
             postponed = turn is not None and turn.not_before is not None
-            waiting.tick("postponed, `push retries list` says why" if postponed else "waiting, Ctrl-C stops it")
+            waiting.tick("postponed, `push retries list` says why" if postponed else waits)
             terminal.pause()
 
 
@@ -141,16 +151,18 @@ def _pipe(terminal: Terminal) -> None:
 def _converse(terminal: Terminal) -> None:
     output.note("Type a message and press Enter. /help lists the commands, Ctrl-D leaves.")
     while True:
-        try:
-            text = input("you> ")
-        except EOFError:
+        output.ask(_PROMPT)
+        while not terminal.rest(sys.stdin.fileno()):
+            output.note("")  # what comes while a person types stands below the prompt, and a new prompt below it
+            terminal.look()
+            output.ask(_PROMPT)
+        line = sys.stdin.buffer.readline().decode("utf-8", "replace")
+        if not line:
             output.note("")
             return
-        if text.strip():
-            terminal.submit(text)
+        if line.strip():
+            terminal.submit(line.rstrip("\r\n"))
             _answer_or_stop(terminal)
-        else:
-            terminal.look()
 
 
 def _answer_or_stop(terminal: Terminal) -> None:

@@ -6,6 +6,7 @@ Owns the only writes to standard output and standard error; does not own what is
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import unicodedata
@@ -20,6 +21,8 @@ JSON_VERSION = 1
 
 #: Control characters that could steer a terminal: C0 but for newline and tab, DEL, C1.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: What a terminal shows behind our line when the person presses Ctrl-C.
+_KEYS = "^C"
 _UNPRINTABLE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
@@ -76,6 +79,11 @@ def note(text: str) -> None:
     _write_error(clean(text))
 
 
+def ask(prompt: str) -> None:
+    """Print on standard error what a person is to answer, without a line's end."""
+    _write_error(clean(prompt), end="")
+
+
 class Waiting:
     """A line on standard error: for what we wait, and how long already. Gone afterwards; none off a terminal."""
 
@@ -96,17 +104,26 @@ class Waiting:
     def tick(self, what: str) -> None:
         """Say that we still wait for `what`."""
         if sys.stderr.isatty():
-            self._show(f"{clean(what)} … {clock.monotonic() - self._since:.0f} s")
+            line = f"{clean(what)} … {clock.monotonic() - self._since:.0f} s"
+            self._show(line[: max(_columns() - len(_KEYS) - 1, 1)])  # a line that wraps cannot be wiped
 
     def _show(self, line: str) -> None:
         if line != self._shown:
-            _write_error("\r" + line.ljust(len(self._shown)) + ("" if line else "\r"), end="")
+            _write_error("\r" + line.ljust(len(self._shown + _KEYS)) + "\r" + line, end="")
             self._shown = line
 
 
 def close() -> None:
     """Hand everything to the reader of standard output. Raises OutputClosed."""
     _write("", end="")
+
+
+def _columns() -> int:
+    """Of the terminal on standard error; one that does not tell is taken for a usual one."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _json(value: object, indent: int | None = None) -> str:

@@ -114,13 +114,16 @@ class _Screen:
 
     def _read(self) -> str:
         try:
-            self.text += os.read(self._master, 65536).decode()
+            self.text += os.read(self._master, 65536).decode("utf-8", "replace")
         except (BlockingIOError, OSError):
             return self.text
         return self.text
 
     def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
+        self.type_bytes(keys.encode())
+
+    def type_bytes(self, keys: bytes) -> None:
+        os.write(self._master, keys)
 
     def close(self) -> None:
         os.close(self._master)
@@ -181,4 +184,29 @@ def test_the_window_is_closed_the_answer_waits(gated: Site) -> None:
     gated.gate.touch()
     gated.until_states("answered")
     assert gated.listen("ann").out == "re: one\n"
+    check(gated)
+
+
+def test_what_comes_while_nobody_types_is_printed_at_the_prompt(gated: Site, screen: _Screen) -> None:
+    """The next terminal is often opened before the answer of the dead one is there."""
+    screen.until("you> ")
+    dead = gated.chat("ann", "one")
+    gated.until(gated.entries, "an agent at work")
+    dead.kill()
+    gated.gate.touch()
+    screen.until(f"{_EARLIER}:\r\nre: one\r\nyou> ")
+    screen.type("two\n")
+    screen.until("re: two")
+    screen.type("\x04")
+    assert screen.process.wait() == 0
+    check(gated)
+
+
+def test_bytes_that_are_no_text_do_not_end_a_conversation(gated: Site, screen: _Screen) -> None:
+    gated.gate.touch()
+    screen.until("you> ")
+    screen.type_bytes(b"caf\xe9\n")
+    screen.until("re: caf\N{REPLACEMENT CHARACTER}")
+    screen.type("\x04")
+    assert screen.process.wait() == 0
     check(gated)

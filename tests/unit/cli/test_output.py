@@ -109,9 +109,17 @@ def test_waiting_is_shown_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatc
         waiting.tick("work\x1bing")
         waiting.tick("on")
     shown = stream.getvalue()
-    assert shown.startswith("\rworking … 0 s\ron … 0 s     ")
-    assert shown.endswith("\r" + " " * len("on … 0 s") + "\r")
+    assert shown.startswith("\rworking … 0 s\rworking … 0 s\r" + "on … 0 s".ljust(len("working … 0 s^C")) + "\r")
+    assert shown.endswith("on … 0 s\r" + " " * len("on … 0 s^C") + "\r")
     assert "\n" not in shown
+
+
+def test_waiting_does_not_wrap_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(output, "_columns", lambda: 10)
+    with output.Waiting() as waiting:
+        waiting.tick("something long")
+    assert "\rsomethi\r" in sys.stderr.getvalue()  # type: ignore[attr-defined]
 
 
 def test_waiting_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
