@@ -12,6 +12,7 @@ from collections.abc import Callable
 from push import clock
 from push.ledger import turns
 from push.model.values import Turn
+from push.providers import local
 from push.tasks import roles, sweep, wake
 from push.tasks.drain import Drain, is_due
 from push.tasks.queue import Lane
@@ -52,9 +53,9 @@ class Consumer:
     def _ring(self, conversation_id: int) -> None:
         self.turns.ring(conversation_id)
 
-    def _announce(self, _turn: Turn) -> None:
-        """A turn ended: whoever delivers for its channel looks. So far that is the terminals."""
-        wake.ring(self._gear.settings.home.run, "terminal")
+    def _announce(self, turn: Turn) -> None:
+        """A turn ended: whoever delivers for its target looks. So far that is the user's terminals."""
+        wake.ring(self._gear.settings.home.run, local.desk(turn.target))
 
     def _supervise(self) -> None:
         pause = 0.0

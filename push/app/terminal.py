@@ -60,7 +60,7 @@ class Terminal:
         self._user = user
         self._show = show
         self._token = local.new_token()
-        self._listener = wake.Listener(home.run, f"terminal.{self._token}", _LOOK_SECONDS)
+        self._listener = wake.Listener(home.run, f"{local.desk(user)}.{self._token}", _LOOK_SECONDS)
         self._lane = turns_lane(gear)
         self._consumer: Consumer | None = None
         self._alone_since: float | None = None
@@ -177,7 +177,8 @@ class Terminal:
 
     def _is_mine(self, event: str | None) -> bool:
         token = local.asked_at(event) if event else ""
-        return token == self._token or not wake.is_alive(self._gear.settings.home.run, f"terminal.{token}")
+        name = f"{local.desk(self._user)}.{token}"
+        return token == self._token or not wake.is_alive(self._gear.settings.home.run, name)
 
     def cancel_oldest(self) -> bool:
         """Stop what this terminal waits for: the running agent, or a message that still waits."""

@@ -6,6 +6,7 @@ printed where the question was asked.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 from collections.abc import Callable
@@ -33,6 +34,11 @@ def conversation(user: str) -> str:
 def new_token() -> str:
     """A terminal's name, unique for ever."""
     return uuid.uuid4().hex[:12]
+
+
+def desk(user: str) -> str:
+    """What the wake-up sockets of a user's terminals are called: an answer wakes those of its user only."""
+    return f"terminal.{hashlib.sha256(user.encode()).hexdigest()[:8]}"
 
 
 def message(user: str, token: str, number: int, text: str) -> Inbound:

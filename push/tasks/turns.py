@@ -95,6 +95,9 @@ class TurnWorker:
         except OSError as exc:
             log.warning("turn %d: %s", turn.id, exc.strerror)
             return self._postpone(turn, f"os_error_{exc.errno}")
+        except Exception:  # a defect of ours holds up one conversation, and is seen in `push retries list`
+            log.exception("turn %d: unexpected", turn.id)
+            return self._postpone(turn, "unexpected")
 
     def _handle(self, turn: Turn, lock_fd: int) -> Step:
         if turn.state == "running":
@@ -124,7 +127,10 @@ class TurnWorker:
         started = turns.get(self._db, turn.id)
         assert started is not None
         if turn.attempt:
-            spooling.remove(Spool.at(self._spools, _run_id(turn)))
+            earlier = Spool.at(self._spools, _run_id(turn))
+            if process.asked_to_cancel(earlier):  # too late for that run, and meant for the message
+                process.cancel(spool)
+            _discard(earlier)
         return self._execute(started, prepared, spool, lock_fd)
 
     def _spool(self, turn_id: int, attempt: int, turn: Turn, prepared: Prepared) -> Spool:
@@ -275,13 +281,21 @@ class TurnWorker:
 
     def _ended(self, turn: Turn, event: str, *, step: Step = Step.ENDED, **fields: object) -> Step:
         """The ledger has it: empty the spool, tell the audit."""
-        if turn.attempt and step is Step.ENDED:
-            spooling.remove(Spool.at(self._spools, _run_id(turn)))
         if step is Step.ENDED:
             self._announce(turn)
+        if turn.attempt and step is Step.ENDED:
+            _discard(Spool.at(self._spools, _run_id(turn)))
         backend = turn.plan.agent if turn.plan else None
         self._gear.audit.record(event, turn=turn.id, thread=turn.conversation, backend=backend, **fields)
         return step
+
+
+def _discard(spool: Spool) -> None:
+    """Empty the spool of a run that is over; where that cannot be, the sweep tries again."""
+    try:
+        spooling.remove(spool)
+    except OSError as exc:  # what an agent put there, or left running, need not let itself be removed
+        log.warning("cannot empty %s: %s", spool.dir, exc.strerror)
 
 
 def _run_id(turn: Turn) -> str:

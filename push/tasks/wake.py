@@ -17,12 +17,13 @@ from pathlib import Path
 
 from push.paths import make_private
 
-_SUN_PATH_BYTES = 100  # 104 on macOS, 108 on Linux, less a suffix
+_SUN_PATH_BYTES = 103  # macOS; Linux has room for 107
+_NAME_BYTES = 40  # the longest of ours: /terminal.<desk>.<token>.<pid>
 
 
 def socket_folder(run_dir: Path) -> Path:
     """Where the sockets of a home are: `run_dir`, or a private folder in TMPDIR where its path is too long for one."""
-    if len(os.fsencode(run_dir)) + 24 <= _SUN_PATH_BYTES:
+    if len(os.fsencode(run_dir)) + _NAME_BYTES <= _SUN_PATH_BYTES:
         return run_dir
     digest = hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]
     folder = Path(tempfile.gettempdir()) / f"push-{os.getuid()}-{digest}"
