@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 from tests.torture.scene import Plan
 
-_QUIET = Plan(0, consumer_kills=0, runner_kills=0, feeder_kills=0, screen_kills=0, long="none", quiet_seconds=6)
+_QUIET = Plan(
+    0, consumer_kills=0, runner_kills=0, feeder_kills=0, screen_kills=0, queue_losses=0, long="none", quiet_seconds=6
+)
 _KILLS = replace(_QUIET, consumer_kills=5, every_seconds=2.0)
 _LONG = replace(_KILLS, conversations=40, messages=2, long="*", pause=2.0)
 

@@ -39,7 +39,7 @@ def _wrap(owner: object, name: str, make: Callable[[Callable[..., Any]], Callabl
 
 
 def widen() -> None:
-    """Between the last look at a conversation and its unlocking, somebody may commit."""
+    """After the last look at a conversation somebody may commit; what has been printed is not yet recorded."""
 
     def late(work: Callable[..., Any]) -> Callable[..., Any]:
         def working(*arguments: Any) -> None:
@@ -48,7 +48,15 @@ def widen() -> None:
 
         return working
 
+    def later(part_delivered: Callable[..., Any]) -> Callable[..., Any]:
+        def checkpoint(*arguments: Any) -> None:
+            time.sleep(WINDOW_SECONDS / 4)
+            part_delivered(*arguments)
+
+        return checkpoint
+
     _wrap(Drain, "_work", late)
+    _wrap(outbox, "part_delivered", later)
 
 
 def sweep() -> None:
@@ -121,9 +129,25 @@ def unlock() -> None:
     _wrap(FileLock, "close", loud)
 
 
-def copies() -> None:
-    """The watch is closed and not unlocked: a child between fork and exec keeps it, and looks after nothing."""
+def children() -> None:
+    """Nothing is removed, but for the sweep; every start of a runner leaves a child that takes its time to exec."""
+
+    def dawdling(start: Callable[..., Any]) -> Callable[..., Any]:
+        def starting(*arguments: Any) -> Any:
+            if os.fork() == 0:
+                time.sleep(WINDOW_SECONDS)
+                os._exit(0)
+            return start(*arguments)
+
+        return starting
+
     sweep()
+    _wrap(process, "start", dawdling)
+
+
+def copies() -> None:
+    """As `children`, and the watch is closed but not unlocked: such a child keeps it, and looks after nothing."""
+    children()
     _replace(FileLock, "unlock", FileLock.close)
 
 
@@ -160,7 +184,7 @@ def none() -> None:
 
 PIECES = {
     piece.__name__: piece
-    for piece in (none, sweep, recheck, copies, inheritance, evidence, harvest, order, unlock, watch, mark)
+    for piece in (none, sweep, recheck, children, copies, inheritance, evidence, harvest, order, unlock, watch, mark)
 }
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ echo "re: $c $n"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run consists of. Kills are upper bounds: there are none any more when the work is done.
+    """What a run consists of. Something is killed every `every_seconds` on average, until the work is done.
 
     `without` is a piece of `crippled.py`; "" runs Push as it is. `signal` is what consumers get. `long` is the pattern
     of the numbers of the messages whose run takes `pause` seconds. A conversation's messages come within
@@ -45,7 +45,8 @@ class Plan:
     runner_kills: int = 12
     feeder_kills: int = 3
     screen_kills: int = 3
-    every_seconds: float = 4.0
+    queue_losses: int = 2
+    every_seconds: float = 3.0
     without: str = ""
     signal: signal.Signals = signal.SIGKILL
     long: str = "*7"
@@ -157,13 +158,13 @@ class Scene:
     # -- kills ---------------------------------------------------------------------------------------------------
 
     def _pause(self) -> float:
-        kinds = (self.plan.consumer_kills, self.plan.runner_kills, self.plan.feeder_kills, self.plan.screen_kills)
-        return self._random.uniform(0.3, 1.7) * self.plan.every_seconds * max(kinds) / max(sum(kinds), 1)
+        return self._random.uniform(0.3, 1.7) * self.plan.every_seconds
 
     def _schedule(self) -> list[Callable[[], None]]:
         plan = self.plan
         kills = [self._kill_consumer] * plan.consumer_kills + [self._kill_runner] * plan.runner_kills
         kills += [self._kill_feeder] * plan.feeder_kills + [self._kill_screen] * plan.screen_kills
+        kills += [self._lose_queue] * plan.queue_losses
         self._random.shuffle(kills)
         return kills
 
@@ -205,3 +206,8 @@ class Scene:
         self._screen.kill()
         self._screen = self._new_screen()
         self._count("screen")
+
+    def _lose_queue(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            (self.site.root / f"queue.db{suffix}").unlink(missing_ok=True)
+        self._count("queue")
