@@ -154,9 +154,9 @@ def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
     with ledger.opened(ctx) as db:
         row = _row(db, name)
         assert db is not None
-        if not yes and sys.stdin.isatty():
-            what = "send nothing of it" if kind == "delivery" else "get no answer to it"
-            click.confirm(f"Give up {name}, of {row.conversation}, and {what}?", abort=True, err=True)
+        if not yes and sys.stdin.isatty() and not click.confirm(_question(row), err=True):
+            output.note("Nothing was changed.")
+            return
         if kind == "delivery":
             done = rows.drop_delivery(db, row.number)
         elif row.state == "failed":
@@ -169,6 +169,13 @@ def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
         output.emit_json({"kind": kind, "id": name})
     else:
         output.emit(f"{name} is given up.")
+
+
+def _question(row: Retry) -> str:
+    what = {"delivery": "it is not sent", "turn": "it gets no answer"}[row.kind]
+    if (row.kind, row.state) == ("turn", "failed"):
+        what = "it is no longer listed"
+    return output.clean(f"Give up {row.id} of {row.conversation}, so that {what}?")
 
 
 def _cancel(ctx: click.Context, db: Database, row: Retry) -> Done:
