@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -42,7 +43,7 @@ class Choice:
 
 
 def choose(settings: Settings, say: Callable[[str], None]) -> Settings:
-    """The settings with an agent that answers; `say` gets one line for each step.
+    """The settings with an agent that answers; `say` gets a line for each step.
 
     Each CLI on PATH is asked for one word. The finding is kept for a day, or for ten minutes where none answered,
     and forgotten at once when a CLI is installed or removed.
@@ -57,6 +58,8 @@ def choose(settings: Settings, say: Callable[[str], None]) -> Settings:
         with os.fdopen(open_private(record, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
             json.dump({"at": clock.now_ms()} | asdict(choice), file)
     say(choice.why)
+    if choice.agent == "command" and present:
+        say(f"They are asked again in {_SILENT_MS // 60_000} minutes, or at once after: rm {shlex.quote(str(record))}")
     return settings.with_agent(choice.agent, choice.program if choice.agent == "command" else None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from push import assistant
 from push.audit import Audit
 from push.config.settings import Settings
 from push.ledger.database import Database
@@ -11,8 +12,13 @@ from push.tasks.turns import Gear
 
 
 def open_gear(settings: Settings) -> Gear:
-    """Make the home, open the ledger, the state and the audit. Raises PushError where one of them is not usable."""
+    """Make the home, open the ledger, the state and the audit. Raises PushError where one of them is not usable.
+
+    The assistant's folder is made where nobody named one; an existing one without SOUL.md is left as it is.
+    """
     settings.home.make()
+    if "assistant_root" not in settings.written and not settings.assistant_root.exists():
+        assistant.scaffold_default(settings.assistant_root)
     return Gear(
         settings=settings,
         db=Database.open(settings.home.push_db),

@@ -29,8 +29,7 @@ def doctor(ctx: click.Context, *, fix: bool) -> int:
         output.emit_json({"items": items, "failed": failed})
     else:
         for item in found:
-            output.emit(
-                f"{item.status:<8}{item.check}: {item.message}" + (f"\n{'':8}next: {item.hint}" * bool(item.hint))
-            )
+            lines = [f"{item.check}: {item.message}", *([f"next: {item.hint}"] if item.hint else [])]
+            output.emit(f"{item.status:<8}" + "\n".join(lines).replace("\n", f"\n{'':8}"))
         output.emit(f"{len(found)} checks, {failed} failed")
     return 1 if failed else 0

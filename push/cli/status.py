@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from push.tasks.roles import Holder
 
 _STATES = ("queued", "running", "waiting", "interrupted")
+_WIDEST = 60  # characters; a longer sentence does not push the others' commands to the right
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -28,7 +29,9 @@ def status(ctx: click.Context) -> int:
     """Show what runs, what waits, and what needs you, with the next command."""
     from push.report import shape, snapshot
 
-    taken = snapshot.take(settings_or_default(ctx).home)
+    settings = settings_or_default(ctx)
+    # a gateway wants a configuration; `push chat` does without, and answers what waits
+    taken = snapshot.take(settings.home, "push run" if settings.path else "push chat")
     if wants_json(ctx):
         output.emit_json(shape.as_json(taken))
     else:
@@ -39,7 +42,7 @@ def status(ctx: click.Context) -> int:
 def screen(taken: Snapshot) -> Iterator[str]:
     """The lines for a person."""
     yield f"Push in {taken.home}"
-    yield from _section("Processes", list(_processes(taken)) or ["none; start one with: push run"])
+    yield from _section("Processes", list(_processes(taken)) or [f"none; start one with: {taken.start}"])
     yield from _section("Running", list(_running(taken)))
     if taken.backlog is not None:
         yield from _section("Messages", list(_messages(taken.backlog, taken)))
@@ -48,7 +51,7 @@ def screen(taken: Snapshot) -> Iterator[str]:
         yield from _section("Messages", ["none yet; say something with: push chat"])
     yield from _section("Disk", list(_disk(taken)))
     if taken.attention:
-        width = max(len(note.what) for note in taken.attention)
+        width = max((len(note.what) for note in taken.attention if len(note.what) <= _WIDEST), default=0)
         notes = [f"{note.what.ljust(width)}  {note.command}" for note in taken.attention]
         yield from _section("Needs attention", notes)
     elif taken.holders:

@@ -6,6 +6,7 @@ proof that nothing was lost (`push verify`).
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import stat
@@ -51,7 +52,7 @@ def examine(explicit: Path | None) -> Iterator[Finding]:
 
 
 def _failed(check: str, exc: PushError, repair: Callable[[], str] | None = None) -> Finding:
-    message = "; ".join(text for text in (exc.message, exc.why, *exc.details) if text)
+    message = "\n".join(("; ".join(text for text in (exc.message, exc.why) if text), *exc.details))
     hint = "" if exc.hint == "push doctor" else exc.hint
     return Finding(check, Status.FAILED, message, hint, repair)
 
@@ -61,7 +62,9 @@ def _permissions(settings: Settings) -> Iterator[Finding]:
     wrong, foreign = [], []
     for path in _private(settings):
         status = path.stat()
-        closed_to_us = path != settings.path and not os.access(path, os.R_OK | os.W_OK)
+        closed_to_us = path != settings.path and not (
+            status.st_mode & FILE_MODE == FILE_MODE and os.access(path, os.R_OK | os.W_OK)
+        )
         if status.st_uid != os.geteuid():
             foreign.append(path)
         elif closed_to_us or stat.S_IMODE(status.st_mode) & 0o077:
@@ -77,8 +80,14 @@ def _permissions(settings: Settings) -> Iterator[Finding]:
 
 
 def _private(settings: Settings) -> list[Path]:
-    """What exists of the home, and a configuration with secrets in it."""
-    found = [getattr(settings.home, field.name) for field in fields(settings.home)]
+    """What exists of the home, its locks and logs included, and a configuration with secrets in it."""
+    named: list[Path] = [getattr(settings.home, field.name) for field in fields(settings.home)]
+    found = [*named]
+    for path in named:
+        if path.is_file():  # push.db-wal, push.db.writer, state.json.lock
+            found += sorted(path.parent.glob(f"{glob.escape(path.name)}[-.]*"))
+    for folder in (settings.home.run, settings.home.logs):
+        found += [path for path in sorted(folder.rglob("*")) if path.is_dir() or path.is_file()]
     if settings.path and settings.written & _SECRET_KEYS:
         found.append(settings.path)
     return [path for path in found if path.exists()]
@@ -92,9 +101,13 @@ def _make_private(paths: list[Path]) -> str:
 
 def _room(root: Path) -> Iterator[Finding]:
     """Room on the disk, in a folder in which we may write."""
-    there = next(path for path in (root, *root.parents) if path.exists())
+    there = next(path for path in (root, *root.parents) if os.path.exists(path))  # noqa: PTH110 - Path's raises
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield Finding("disk", Status.FAILED, f"{there} is not a folder that we may write to", f"ls -ld {there}")
+        why = f"{there} is not a folder that we may write to"
+        if there == root:
+            yield Finding("disk", Status.FAILED, why, f"ls -ld {there}")
+        else:
+            yield Finding("disk", Status.FAILED, f"{root} cannot be made: {why}", "set PUSH_HOME to a folder of yours")
         return
     free = shutil.disk_usage(there).free
     status = Status.FAILED if free < _DISK_FAILED else Status.WARNING if free < _DISK_WARNING else Status.OK
@@ -163,11 +176,12 @@ def _program(name: str, program: str) -> Finding:
     if blocked := shutil.which(program, mode=os.F_OK):
         return Finding("agent", Status.FAILED, f"{name}: {blocked} is not executable", f"chmod +x {blocked}")
     hint = f"install it, or set {'command' if name == 'command' else f'{name}_bin'} in config.toml to where it is"
-    return Finding("agent", Status.FAILED, f"{name}: {program or 'its program'} is not found on PATH", hint)
+    where = "does not exist" if "/" in program else "is not found on PATH"
+    return Finding("agent", Status.FAILED, f"{name}: {program or 'its program'} {where}", hint)
 
 
 def _soul(settings: Settings) -> Finding:
-    if settings.path is None and not settings.assistant_root.exists():
+    if "assistant_root" not in settings.written and not settings.assistant_root.exists():
         return Finding("assistant", Status.OK, f"{settings.assistant_root}: made at the first `push chat`")
     try:
         text = assistant.compose(settings.assistant_root)

@@ -53,9 +53,13 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of it. `backlog` is None where there is no ledger yet, or `trouble` says why it cannot be read."""
+    """All of it. `backlog` is None where there is no ledger yet, or `trouble` says why it cannot be read.
+
+    `start` is the command that brings a consumer here.
+    """
 
     home: Path
+    start: str
     at: int
     holders: tuple[Holder, ...]
     backlog: Backlog | None
@@ -69,7 +73,7 @@ class Snapshot:
     attention: tuple[Attention, ...]
 
 
-def take(home: Home) -> Snapshot:
+def take(home: Home, start: str = "push run") -> Snapshot:
     """Look at everything once. Raises PushError where the ledger is another program's, or newer than we know."""
     at = clock.now_ms()
     holders = tuple(roles.living(home.run))
@@ -79,6 +83,7 @@ def take(home: Home) -> Snapshot:
     files, free = _sizes(home), _free(home.root)
     snapshot = Snapshot(
         home=home.root,
+        start=start,
         at=at,
         holders=holders,
         backlog=backlog,
@@ -164,7 +169,7 @@ def _with_attention(snapshot: Snapshot, *, consumes: bool) -> Snapshot:
     found = _of_files(snapshot)
     waiting = sum(snapshot.backlog.turns.values()) if snapshot.backlog else 0
     if waiting and not consumes:
-        found.append(Attention(f"{waiting} {_plural(waiting, 'message')} open, and nothing answers.", "push run"))
+        found.append(Attention(f"{waiting} {_plural(waiting, 'message')} open, and nothing answers.", snapshot.start))
     found += _of_loops(snapshot)
     if snapshot.backlog is not None:
         found += _of_backlog(snapshot.backlog, snapshot.at)

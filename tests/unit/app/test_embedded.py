@@ -76,7 +76,8 @@ def test_the_first_that_answers_is_taken_and_asked_once_a_day(machine: Machine, 
 def test_one_that_does_not_answer_is_named_and_not_taken(machine: Machine) -> None:
     machine.install("claude", answers=False)
     assert machine.choose().agent == "command"
-    assert machine.said[-1].startswith("On PATH but not answering: claude (")
+    assert machine.said[-2].startswith("On PATH but not answering: claude (")
+    assert machine.said[-1].startswith("They are asked again in 10 minutes, or at once after: rm /")
 
 
 def test_a_newly_installed_agent_is_noticed_at_once(machine: Machine) -> None:

@@ -115,7 +115,7 @@ def test_an_exit_code_of_the_commands_own(nouns: types.ModuleType) -> None:
     [
         ([], "push needs a command", "push --help"),
         (["config"], "push config needs a command", "push config --help"),
-        (["confg"], "No such command 'confg'.", "push --help"),
+        (["confg"], "No such command 'confg'. Did you mean 'config'?", "push --help"),
         (["config", "pth"], "No such command 'pth'.", "push config --help"),
         (["config", "path", "--jsn"], "No such option", "push config path --help"),
         (["config", "path", "--config"], "Option '--config' requires an argument.", "push --help"),
