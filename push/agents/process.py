@@ -98,13 +98,14 @@ def start(spool: Spool, launch: Launch, lock_fd: int) -> RunnerProcess:
     """
     if not (launch.cwd.is_dir() and os.access(launch.cwd, os.X_OK)):
         return _not_started(spool, errno.ENOTDIR)
-    files = [
-        os.open(spool.prompt, os.O_RDONLY | os.O_CLOEXEC),
-        open_private(spool.out, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
-        open_private(spool.err, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
-    ]
-    life, life_end = os.pipe()
+    files: list[int] = []
+    life = -1
     try:
+        files.append(os.open(spool.prompt, os.O_RDONLY | os.O_CLOEXEC))
+        files.append(open_private(spool.out, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+        files.append(open_private(spool.err, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+        life, life_end = os.pipe()
+        files.append(life_end)
         process = subprocess.Popen(
             _command(spool, launch, (lock_fd, life_end)),
             env=_environment(spool, launch),
@@ -116,13 +117,14 @@ def start(spool: Spool, launch: Launch, lock_fd: int) -> RunnerProcess:
             start_new_session=True,
         )
     except (OSError, ValueError) as exc:
-        os.close(life)
+        if life >= 0:
+            os.close(life)
         number = exc.errno if isinstance(exc, OSError) else errno.EINVAL  # ValueError: a NUL in argv or env
         if number not in {errno.E2BIG, errno.EAGAIN, errno.ENOMEM, errno.EINVAL}:
             raise
         return _not_started(spool, number)
     finally:
-        for fd in (*files, life_end):
+        for fd in files:
             os.close(fd)
     process.returncode = 0  # we reap it by its pid; Popen need not mind, nor warn when it is handed over
     return RunnerProcess(process.pid, life)
@@ -274,13 +276,22 @@ def _not_started(spool: Spool, number: int) -> RunnerProcess:
 def _end(spool: Spool, ending: str, number: signal.Signals) -> None:
     try:
         spool.cancel.hardlink_to(spool.dir / ending)  # whole at once, and a full disk does not refuse it
-    except FileExistsError:
-        pass  # who asked first is obeyed; hurrying again does no harm
+    except FileExistsError:  # hurrying again does no harm
+        if ending == "cancelled" and not asked_to_cancel(spool):
+            _outweigh(spool, ending)
     except FileNotFoundError:
         return
     record = _record(spool.runner)
     if record is not None and record.boot == tree.system().boot():
         _send(record.pid, record.start, number)
+
+
+def _outweigh(spool: Spool, ending: str) -> None:
+    """A person's wish takes the place of the gateway's: the run would be resumed else."""
+    fresh = spool.dir / "cancel.new"
+    with suppress(FileExistsError, FileNotFoundError):  # another one says the same, or it is over
+        fresh.hardlink_to(spool.dir / ending)
+        fresh.replace(spool.cancel)
 
 
 def _send(pid: int, start: str, number: signal.Signals) -> None:

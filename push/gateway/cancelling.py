@@ -9,7 +9,11 @@ from push.agents.spool import Spool
 from push.ledger import turns
 from push.ledger.database import Database
 from push.ledger.moves import StaleRow
+from push.model.machines import TURN
+from push.model.values import Turn
 from push.seams import seam
+
+_TRIES = 5
 
 
 def cancel(db: Database, spools: Path, turn_id: int) -> bool:
@@ -17,7 +21,7 @@ def cancel(db: Database, spools: Path, turn_id: int) -> bool:
 
     Returns whether there was anything to cancel. A running agent ends, with all its processes, a little later.
     """
-    for _ in range(3):  # it may begin, or end, between the look and the act
+    for _ in range(_TRIES):  # it may begin, or end, between the look and the act
         turn = turns.get(db, turn_id)
         if turn is None:
             return False
@@ -30,9 +34,16 @@ def cancel(db: Database, spools: Path, turn_id: int) -> bool:
             elif turn.state == "running":
                 process.cancel(Spool.at(spools, f"t{turn.id}-{turn.attempt}"))
                 seam("turn.cancel_asked")
-                return True
+                if not _goes_on_without(db, turn):
+                    return True
             else:
                 return False
         except StaleRow:
             continue
     return False
+
+
+def _goes_on_without(db: Database, turn: Turn) -> bool:
+    """Whether the turn left the run that was told to end: a later run, which it may have begun, was not told."""
+    now = turns.get(db, turn.id)
+    return now is not None and now.state in TURN.open and (now.state, now.attempt) != (turn.state, turn.attempt)

@@ -7,6 +7,7 @@ running anything.
 from __future__ import annotations
 
 import hashlib
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from push.gateway import prompts
 from push.ledger import turns
 from push.ledger.database import Database
 from push.model.values import Plan, Request, Session, Turn
-from push.state import StateFile
+from push.state import StateCorrupt, StateFile
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,10 @@ class Planner:
         return adapter_for(agent, self._settings.bin_for(agent) or (agent,))
 
     def keep_session(self, turn: Turn, session_id: str | None) -> None:
-        """Store the session in which a run happened, unless `/new` came in between."""
+        """Store the session in which a run happened, unless `/new` came in between.
+
+        A damaged state.json does not cost what the run came to: the ledger holds the session too.
+        """
         plan = turn.plan
         if plan is None or session_id is None:
             return
@@ -94,7 +100,10 @@ class Planner:
             instructions_sha256=plan.instructions_sha256,
             used_on="",
         )
-        self._state.save_session(turn.conversation, session, expected_epoch=plan.epoch)
+        try:
+            self._state.save_session(turn.conversation, session, expected_epoch=plan.epoch)
+        except StateCorrupt as exc:
+            log.warning("turn %d: its session is not kept: %s", turn.id, exc.message)
 
     def forget_session(self, turn: Turn) -> None:
         """The backend does not know the session any more: the next run starts afresh."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.crash.site import SESSION_AGENT, Site, site
+from tests.crash.site import GATED_AGENT, SESSION_AGENT, Site, site
 from tests.crash.verdict import check
 
 
@@ -59,3 +60,21 @@ def test_a_wish_to_cancel_also_ends_the_retry_in_a_fresh_session(sessions: Site)
     assert sessions.states() == ["answered", "cancelled"]
     assert sessions.entries() == ["--session-id one", "--resume two"]
     check(sessions)
+
+
+def test_a_wish_to_cancel_outweighs_that_the_gateway_stops(home: Path) -> None:
+    """The gateway ends a run to resume it at its next start; meanwhile its owner says that it shall not go on."""
+    with site(home, agent=GATED_AGENT.replace("m=$(cat)", "trap '' TERM\nm=$(cat)"), more='shutdown = "stop"') as place:
+        gateway = place.serve()
+        place.commit(("ann", "one"), ("ann", "two"))
+        place.until(place.entries, "the agent at work")
+        gateway.signal(signal.SIGTERM)
+        place.until((place.root / "spool" / "t1-1" / "cancel").exists, "a run that is to end")
+        assert place.cancel(1).wait() == 0
+        gateway.wait()
+        place.gate.touch()
+        place.serve()
+        place.until_settled(2)
+        assert place.states() == ["cancelled", "answered"]
+        assert place.entries() == ["one", "two"]
+        check(place)

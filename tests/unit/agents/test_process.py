@@ -14,6 +14,8 @@ from push.agents import process
 from push.agents import spool as spooling
 from push.agents.process import run_probe
 
+_DESCRIPTORS = Path("/dev/fd")
+
 
 def _env() -> dict[str, str]:
     return dict(os.environ)
@@ -74,3 +76,19 @@ def test_a_runner_that_cannot_be_started_at_all_is_an_error(tmp_path: Path, monk
         process.start(spool, launch, 0)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     assert process.recover(spool) is process.Recovered.NEVER_STARTED
+
+
+def test_a_start_that_fails_keeps_no_descriptor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each further try of a process that has none left makes it worse."""
+    spool = spooling.prepare(tmp_path, "t1-1", prompt=b"", instructions="")
+    spool.err.mkdir()
+    launch = process.Launch(("true",), _env(), tmp_path, 1.0, 1.0, 1)
+    before = len(list(_DESCRIPTORS.iterdir()))
+    with pytest.raises(IsADirectoryError):
+        process.start(spool, launch, 0)
+    spool.err.rmdir()
+    monkeypatch.setattr(process, "_ROOT", "/nowhere")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        process.start(spool, launch, 0)
+    assert len(list(_DESCRIPTORS.iterdir())) == before
