@@ -60,9 +60,12 @@ class Consumer:
     def _supervise(self) -> None:
         pause = 0.0
         while not self._gear.stop.wait(pause):
-            replaced = self.turns.replace_dead()
-            if replaced:
-                log.error("%d worker threads had died and were replaced", replaced)
+            try:
+                replaced = self.turns.replace_dead()
+                if replaced:
+                    log.error("%d worker threads had died and were replaced", replaced)
+            except RuntimeError:  # no thread can be started now; the next look tries again
+                log.exception("a dead worker thread could not be replaced")
             self._role.beat("turns", f"{self._gear.settings.turns_workers} workers")
             if self._gear.audit.lost:
                 self._role.beat("audit", f"{self._gear.audit.lost} records could not be written")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,8 @@ class Role:
         self._write()
 
     def beat(self, loop: str, note: str) -> None:
-        """Say that a loop is alive, and what it does or why it sleeps."""
-        with self._mutex:
+        """Say that a loop is alive, and what it does or why it sleeps. A full disk leaves it unsaid."""
+        with self._mutex, suppress(OSError):
             self._content["loops"][loop] = (clock.now_ms(), note)
             self._write()
 

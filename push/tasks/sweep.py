@@ -50,6 +50,7 @@ class Sweep:
         self._stop = stop
         self._ring = ring
         self._beat = beat
+        self._called = False
         self._thread = threading.Thread(target=self._loop, name="sweep", daemon=True)
 
     def start(self) -> None:
@@ -62,38 +63,48 @@ class Sweep:
         return not self._thread.is_alive()
 
     def _loop(self) -> None:
-        listener = wake.Listener(self._run_dir, "sweep", PERIOD_SECONDS)
-        leader = FileLock.take(self._run_dir / "leader.lock")
-        if leader is None:
-            call(self._run_dir)  # we may come after one that was killed, and the bells that it had taken are lost
+        listener = leader = None
         try:
             while not self._stop.is_set:
-                leader = leader or FileLock.take(self._run_dir / "leader.lock")
-                pause = self._pass_safely() if leader else PERIOD_SECONDS
-                self._beat("sweep", f"next in {pause:.0f} s" if leader else "another process leads")
-                listener.wait_for(pause, self._stop.fd)
+                pause = PERIOD_SECONDS
+                try:  # no descriptor, a full disk, an outage of the ledger: it is this loop that repairs their effects
+                    listener = listener or wake.Listener(self._run_dir, "sweep", PERIOD_SECONDS)
+                    leader = leader or self._lead()
+                    pause = self.once() if leader else PERIOD_SECONDS
+                    self._beat("sweep", f"next in {pause:.0f} s" if leader else "another process leads")
+                except Exception:
+                    log.exception("the sweep could not do its work")
+                if listener:
+                    listener.wait_for(pause, self._stop.fd)
+                else:
+                    self._stop.wait(pause)
         finally:
-            listener.close()
+            if listener is not None:
+                listener.close()
             if leader is not None:
                 leader.unlock()
             self._db.close_thread()
 
-    def _pass_safely(self) -> float:
-        try:
-            return self.once()
-        except Exception:  # an outage of the database must not end the loop that repairs its effects
-            log.exception("the sweep could not look at the ledger")
-            return PERIOD_SECONDS
+    def _lead(self) -> FileLock | None:
+        """The leader's lock; where another process has it, that one is asked to look, once.
+
+        We may come after one that was killed, and the bells that it had taken are lost.
+        """
+        leader = FileLock.take(self._run_dir / "leader.lock")
+        if leader is None and not self._called:
+            self._called = True
+            call(self._run_dir)
+        return leader
 
     def once(self) -> float:
         """Ring every conversation that is due; returns the seconds until the next becomes due, at most 30."""
-        self._empty_spool()
         pause = PERIOD_SECONDS
         for conversation_id, not_before in turns.open_conversations(self._db):
             if not_before is None or is_due(not_before):
                 self._ring(conversation_id)
             else:
                 pause = min(pause, (not_before - clock.now_ms()) / 1000)
+        self._empty_spool()
         return max(pause, 0.05)
 
     def _empty_spool(self) -> None:
@@ -101,7 +112,10 @@ class Sweep:
         if not self._spools.is_dir():
             return
         for folder in self._spools.iterdir():
-            run = re.fullmatch(r"t(\d+)-(\d+)", folder.name)
+            run = re.fullmatch(r"t(\d{1,18})-(\d{1,18})", folder.name)
             turn = turns.get(self._db, int(run[1])) if run else None
             if run and (turn is None or turn.state not in TURN.open or int(run[2]) < turn.attempt):
-                spool.remove(Spool.at(self._spools, folder.name))
+                try:
+                    spool.remove(Spool.at(self._spools, folder.name))
+                except OSError as exc:  # what an agent put there, or left running, need not let itself be removed
+                    log.warning("cannot empty %s: %s", folder, exc.strerror)

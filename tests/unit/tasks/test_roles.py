@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from push.errors import ConflictError
+from push.locks import FileLock
 from push.tasks import roles
 
 
@@ -56,3 +58,19 @@ def test_a_damaged_role_file_is_no_obstacle(home: Path) -> None:
     (home / "poll.role").write_bytes(b"\xff{")
     assert roles.living(home) == []
     roles.take(home, "poll", "push poll").close()
+
+
+def test_a_beat_that_cannot_be_written_ends_no_loop(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    role = roles.take_consumer(home, "push consumer")
+    write = FileLock.write
+
+    def full(_lock: FileLock, _text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(FileLock, "write", full)
+    role.beat("sweep", "lost")
+    monkeypatch.setattr(FileLock, "write", write)
+    role.beat("turns", "16 workers")
+    (holder,) = roles.living(home)
+    assert holder.loops["sweep"][1] == "lost"
+    role.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from push import clock
 from push.agents import spool
 from push.ledger import turns
 from push.ledger.database import Database
+from push.locks import FileLock
 from push.model.values import Inbound, Plan, Turn
 from push.paths import Home
 from push.tasks.drain import MAX_POSTPONE_MS, is_due
@@ -87,3 +90,54 @@ def test_the_spool_of_what_is_over_is_emptied_and_no_other(bench: Bench) -> None
     bench.sweep.once()
     kept = {folder.name for folder in bench.home.spool.iterdir()}
     assert kept == {f"t{running.id}-2", f"t{waiting.id}-1", "probe-claude"}
+
+
+def test_a_spool_that_cannot_be_emptied_does_not_stop_the_bells(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An agent knows its folder, and may leave there what cannot be removed, or who goes on writing."""
+    over, other, waiting = bench.turn("one"), bench.turn("two"), bench.turn("three")
+    for turn in (over, other):
+        spool.prepare(bench.home.spool, f"t{turn.id}-1", prompt=b"", instructions="")
+        turns.cancel(bench.db, turn, "operator")
+    (bench.home.spool / "t99999999999999999999-1").mkdir()
+    remove = spool.remove
+
+    def stubborn(folder: spool.Spool) -> None:
+        if folder.dir.name == f"t{over.id}-1":
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        remove(folder)
+
+    monkeypatch.setattr(spool, "remove", stubborn)
+    bench.sweep.once()
+    assert bench.rung == [waiting.conversation_id]
+    assert {folder.name for folder in bench.home.spool.iterdir()} >= {f"t{over.id}-1"}
+    assert not (bench.home.spool / f"t{other.id}-1").exists()
+    assert f"t{over.id}-1" in caplog.text
+
+
+def test_the_loop_outlives_what_it_cannot_do(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No descriptor for the leader's lock, then a full disk under the role's file: the next look finds all well."""
+    monkeypatch.setattr("push.tasks.sweep.PERIOD_SECONDS", 0.05)
+    failures = [OSError(errno.EMFILE, "Too many open files"), OSError(errno.ENOSPC, "No space left on device")]
+    take = FileLock.take
+    rung = threading.Event()
+
+    def short_of_descriptors(path: Path, *, wait_seconds: float = 0.0) -> FileLock | None:
+        if path.name == "leader.lock" and failures:
+            raise failures.pop()
+        return take(path, wait_seconds=wait_seconds)
+
+    monkeypatch.setattr(FileLock, "take", short_of_descriptors)
+    made, stop = Home.at(home), StopFlag()
+    made.make()
+    db = Database.open(made.push_db)
+    turns.accept(db, Inbound("local", "local:ann", "ann", "e1", "a", "hi", 0))
+    sweep = Sweep(db, made, stop, lambda _: rung.set(), lambda _loop, _note: None)
+    sweep.start()
+    assert rung.wait(10)
+    assert not failures
+    stop.set()
+    assert sweep.join(10)
+    stop.close()
+    db.close()
