@@ -75,7 +75,15 @@ class BellStorage(_Base):
         data = self._in_present_file(take)
         if data is None and self.listener is not None and self.listener.wait():
             data = self._in_present_file(take)
+        if data is not None and self.listener is not None:
+            self._wake_another(self.listener)
         return data
+
+    def _wake_another(self, listener: wake.Listener) -> None:
+        """A full socket drops wake-ups, so whoever got a bell wakes one more thread where others wait."""
+        with suppress(*engine.errors()):
+            if self.sql("select 1 from task where queue = ? limit 1", (self.name,), results=True):
+                listener.ring_self()
 
     def _in_present_file(self, action: Callable[[], _T]) -> _T:
         """Run `action` on the file that is there now; a deleted, replaced or damaged one is made anew.

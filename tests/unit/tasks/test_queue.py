@@ -172,3 +172,23 @@ def _poll(condition: Callable[[], bool]) -> bool:
             return False
         threading.Event().wait(0.005)
     return True
+
+
+def test_every_idle_worker_gets_a_bell_though_the_socket_was_full(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket holds some ten bytes and drops the rest; here it takes one, for four bells and four idle workers."""
+    together = threading.Barrier(5)
+    lane = Lane("turns", home / "queue.db", home / "run", lambda _key: together.wait(20) and None)
+    lane.serve(4, lambda: None)
+    bells = iter(range(4))
+    ring = wake.ring
+
+    def full(run_dir: Path, name: str) -> int:
+        return ring(run_dir, name) if next(bells) == 3 else 1
+
+    monkeypatch.setattr(wake, "ring", full)
+    for key in range(4):
+        lane.ring(key)
+    together.wait(10)
+    lane.ask_to_stop()
+    assert lane.join(clock.monotonic() + 10) == 0
+    lane.close()
