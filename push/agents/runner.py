@@ -170,6 +170,8 @@ class Run:
                 self.look()
         if not self.family.reap():
             self.kill_tree()
+        elif self.terminated and self.family.status and not self.wish:
+            self.wish = "terminated"  # whoever asked us for the end has asked the agent too, and it was quicker
 
     def wait(self, seconds: float) -> None:
         """Sleep until something happens, at most so long; take what was printed."""

@@ -239,3 +239,19 @@ def test_a_signal_that_comes_while_the_agent_starts_is_not_lost(rig: Rig, monkey
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.parametrize(
+    ("trap", "ending"), [("", "terminated"), ("trap 'echo done; exit 0' TERM", "exited")], ids=["died", "done"]
+)
+def test_who_ends_everybody_at_once_may_reach_the_agent_first(rig: Rig, trap: str, ending: str) -> None:
+    """As an init system does, and the runner learns of both at the same moment. An agent that was done has answered."""
+    runner = rig.begin("sh", "-c", f"{trap}\necho ready; while :; do sleep 0.02; done")
+    rig.ready()
+    pid, agent = rig.runner_pid(), rig.agent_pid()
+    os.kill(pid, signal.SIGSTOP)
+    os.kill(agent, signal.SIGTERM)
+    os.kill(pid, signal.SIGTERM)
+    until(lambda: is_dead(agent))
+    os.kill(pid, signal.SIGCONT)
+    assert rig.end(runner).ending == ending
