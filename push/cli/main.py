@@ -116,6 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = cli.main(args=words, prog_name="push", standalone_mode=False)
         output.close()
     except output.OutputClosed:
+        output.abandon()
         return EXIT_OK
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
