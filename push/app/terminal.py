@@ -11,6 +11,7 @@ import logging
 import select
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from push import clock
@@ -20,8 +21,10 @@ from push.delivery.sending import send
 from push.errors import ConflictError
 from push.gateway import cancelling, intake
 from push.ledger import outbox, turns
+from push.ledger.moves import StaleRow
 from push.locks import FileLock
-from push.model.values import NotSent, Outbound, Turn
+from push.model.machines import TURN
+from push.model.values import Outbound, Turn
 from push.providers import local
 from push.tasks import roles, wake
 from push.tasks.turns import Gear
@@ -29,7 +32,6 @@ from push.tasks.turns import Gear
 _LOOK_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 3.0
 _REST_SECONDS = 30.0  # a new answer rings; only the death of the terminal that it was for does not
-_OPEN = ("queued", "running", "waiting", "interrupted")
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +102,7 @@ class Terminal:
             waiting = sorted(self._waiting)
         for turn_id in waiting:
             turn = turns.get(self._gear.db, turn_id)
-            if turn is None or turn.state in _OPEN or outbox.is_open_for_turn(self._gear.db, turn_id):
+            if turn is None or turn.state in TURN.open or outbox.is_open_for_turn(self._gear.db, turn_id):
                 break  # a conversation is handled in order: the later ones are not ready either
             self.unanswered += turn.state != "answered"
             with self._mutex:
@@ -147,7 +149,7 @@ class Terminal:
     def deliver(self) -> None:
         """Print this terminal's answers, and those whose terminal is gone, in commit order.
 
-        Raises BrokenPipeError where nobody reads any more; what was not printed waits for the next terminal.
+        Raises the OSError of `show`; what was not printed waits for the next terminal.
         """
         if not self.has_news:
             return
@@ -170,10 +172,20 @@ class Terminal:
                 return
             row = outbox.get(self._gear.db, row.id)
         own = event is not None and local.asked_at(event) == self._token
-        screen = local.Screen(self._token, lambda text: self._show(Printed(text, own, committed_at, row.repeat)))
-        outcome = send(self._gear.db, row, lambda sequence, text: screen.send(row.id, sequence, text))
-        if isinstance(outcome, NotSent):
-            raise BrokenPipeError(outcome.reason)
+        refusals: list[OSError] = []
+
+        def write(text: str) -> None:
+            try:
+                self._show(Printed(text, own, committed_at, row.repeat))
+            except OSError as exc:
+                refusals.append(exc)
+                raise
+
+        screen = local.Screen(self._token, write)
+        with suppress(StaleRow):  # a person dropped it in between
+            send(self._gear.db, row, lambda sequence, text: screen.send(row.id, sequence, text))
+        if refusals:
+            raise refusals[0]
 
     def _is_mine(self, event: str | None) -> bool:
         token = local.asked_at(event) if event else ""
@@ -183,7 +195,10 @@ class Terminal:
     def cancel_oldest(self) -> bool:
         """Stop what this terminal waits for: the running agent, or a message that still waits."""
         turn = self.oldest_waiting()
-        return turn is not None and cancelling.cancel(self._gear.db, self._gear.settings.home.spool, turn.id)
+        if turn is None or not cancelling.cancel(self._gear.db, self._gear.settings.home.spool, turn.id):
+            return False
+        self._lane.ring(turn.conversation_id)  # for what waits behind one that had not begun
+        return True
 
     def close(self) -> None:
         """End; a running agent is left to its runner, its answer waits for the next terminal."""

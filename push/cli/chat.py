@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -90,7 +92,7 @@ def _show(printed: Printed) -> None:
     try:
         output.emit(printed.text)
     except output.OutputClosed:
-        raise BrokenPipeError from None
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
 
 
 def _talk(terminal: Terminal, text: str | None) -> None:

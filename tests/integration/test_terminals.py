@@ -83,6 +83,16 @@ def test_nobody_reads_the_answer_waits_for_the_next_terminal(place: Site) -> Non
     check(place)
 
 
+def test_a_full_disk_under_the_output_is_no_success(place: Site) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    terminal = place.start("chat", "--user", "ann", "one", stdout=full)
+    os.close(full)
+    assert terminal.wait() == 5
+    assert "No space left on device" in terminal.err
+    assert place.listen("ann").out == "re: one\n"
+    check(place)
+
+
 @pytest.mark.parametrize("hiding", ["", "env -u PUSH_RUN "])
 def test_an_agent_cannot_open_a_terminal_of_its_own_gateway(place: Site, hiding: str) -> None:
     """Not with its mark, and not without: a runner is among its ancestors."""
