@@ -101,7 +101,7 @@ def _talk(terminal: Terminal, text: str | None) -> None:
     terminal.look()
     if text is not None:
         terminal.submit(_one_message(text))
-        _until_answered(terminal, "waiting, Ctrl-C leaves and the answer is kept")
+        _until_answered(terminal, "waiting, Ctrl-C leaves (the answer is kept)")
     elif sys.stdin.isatty():
         _converse(terminal)
     else:
