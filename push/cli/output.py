@@ -36,10 +36,28 @@ def clean(text: str) -> str:
 
 
 def prepare() -> None:
-    """Let a stream that cannot show a character show a stand-in instead of failing."""
+    """Let a stream that cannot show a character show a stand-in instead of failing, and have all three streams."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+def _open_closed() -> None:
+    """Nobody reads a closed output; and its number is not to be given to a file of ours."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.__stdin__ is None:
+        sys.stdin = os.fdopen(0)
+    if sys.__stderr__ is None:
+        sys.stderr = os.fdopen(2, "w")
+    if sys.__stdout__ is None:
+        reader, writer = os.pipe()
+        os.close(reader)  # an answer that is printed here was not taken
+        sys.stdout = os.fdopen(writer, "w")
 
 
 def emit(text: str) -> None:

@@ -181,8 +181,11 @@ def _question(row: Retry) -> str:
 def _cancel(ctx: click.Context, db: Database, row: Retry) -> Done:
     from push.gateway import cancelling
     from push.ledger import retries as rows
+    from push.tasks import wake
 
-    cancelled = cancelling.cancel(db, settings_or_default(ctx).home.spool, row.number)
+    home = settings_or_default(ctx).home
+    cancelled = cancelling.cancel(db, home.spool, row.number)
+    wake.ring(home.run, "sweep")  # for what waits behind one that had not begun
     return rows.Done.DONE if cancelled else rows.Done.OVER
 
 

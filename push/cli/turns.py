@@ -72,6 +72,7 @@ def cancel(ctx: click.Context, name: str) -> None:
     """Stop a turn: the agent that runs, with all its processes, or a message that still waits."""
     from push.gateway import cancelling
     from push.ledger import turns as rows
+    from push.tasks import wake
 
     number = ledger.turn_number(name)
     with ledger.opened(ctx) as db:
@@ -86,6 +87,7 @@ def cancel(ctx: click.Context, name: str) -> None:
                 code="turn_ended",
             )
         after = rows.get(db, number)
+    wake.ring(settings_or_default(ctx).home.run, "sweep")  # for what waits behind one that had not begun
     state = after.state if after is not None else turn.state
     if wants_json(ctx):
         output.emit_json({"turn": number, "state": state})

@@ -93,6 +93,16 @@ def test_a_full_disk_under_the_output_is_no_success(place: Site) -> None:
     check(place)
 
 
+def test_a_closed_output_is_one_that_nobody_reads(place: Site) -> None:
+    """Not one that took the answer; nor is what belongs on standard error printed for an answer."""
+    words = " ".join(PUSH)
+    assert place.spawn(("sh", "-c", f"{words} chat --user ann one >&-")).wait() == 0
+    assert place.turns()[0].outbound == "waiting"
+    terminal = place.spawn(("sh", "-c", f"{words} chat --user ann two 2>&- <&-"))
+    assert (terminal.wait(), terminal.out) == (0, "re: one\nre: two\n")
+    check(place)
+
+
 @pytest.mark.parametrize("hiding", ["", "env -u PUSH_RUN "])
 def test_an_agent_cannot_open_a_terminal_of_its_own_gateway(place: Site, hiding: str) -> None:
     """Not with its mark, and not without: a runner is among its ancestors."""

@@ -378,6 +378,16 @@ def test_a_message_that_waits_is_cancelled_at_once(db: Database, capsys: pytest.
     assert lives.now(db, 4).state == "cancelled"
 
 
+@pytest.mark.parametrize("words", [("turns", "cancel", "t4"), ("retries", "drop", "t4")])
+def test_the_sweep_rings_for_what_waits_behind_it(
+    db: Database, home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    sweep = wake.Listener(home / "run", "sweep", 0.05)
+    assert Said(capsys, *words).code == 0
+    assert sweep.wait()
+    sweep.close()
+
+
 def test_one_that_the_agent_put_off_is_cancelled_too(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
     turn = lives.start(db, lives.accept(db, lives.message("eve")))
     turns.delay(db, turn, "in_use", 60)
