@@ -6,7 +6,7 @@ told by the ids of the steps, which are given in the order of the commits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -19,6 +19,7 @@ from push.model.machines import OUTBOUND, TURN, Machine
 Fault = tuple[str, str, str]
 
 _NEVER = 1 << 63
+_TOLD_EVERY = 10_000  # rows
 
 
 class _Step(NamedTuple):  # made by the million, for which a frozen dataclass is too slow
@@ -42,11 +43,13 @@ class _Life:
         return sum(step.target == state for step in self.steps)
 
 
-def turn_faults(db: Database) -> Iterator[Fault]:
-    """What is wrong with turns and their histories. Inside `db.snapshot()`."""
+def turn_faults(db: Database, watch: Callable[[str], None]) -> Iterator[Fault]:
+    """What is wrong with turns and their histories; `watch` hears of it as it goes on. Inside `db.snapshot()`."""
     ended: dict[int, int] = {}  # conversation -> the last step of its earlier turns
     columns = "conversation_id, kind, attempt, interruptions, delays"
     for life in _lives(db, TURN, columns):
+        if life.id % _TOLD_EVERY == 0:
+            watch(f"turn {life.id:,}")
         yield from _chain_faults(TURN, life, f"turn {life.id}")
         yield from _turn_counts(life)
         conversation = life.columns[0]
@@ -59,9 +62,11 @@ def turn_faults(db: Database) -> Iterator[Fault]:
     yield from _gaps(db, "turn", ("turn_missing", "turns"))
 
 
-def delivery_faults(db: Database) -> Iterator[Fault]:
+def delivery_faults(db: Database, watch: Callable[[str], None]) -> Iterator[Fault]:
     """As `turn_faults`, for outbound rows."""
     for life in _lives(db, OUTBOUND, "attempt, repeat"):
+        if life.id % _TOLD_EVERY == 0:
+            watch(f"delivery {life.id:,}")
         yield from _chain_faults(OUTBOUND, life, f"delivery {life.id}")
         attempt, repeat = life.columns
         sent = life.entered("sending")

@@ -105,9 +105,9 @@ def verify(
             return findings.proof(0, 0)
         findings.take(_file_faults(db))
         watch("turns")
-        findings.take(histories.turn_faults(db))
+        findings.take(histories.turn_faults(db, watch))
         watch("deliveries")
-        findings.take(histories.delivery_faults(db))
+        findings.take(histories.delivery_faults(db, watch))
         for check in CHECKS:
             watch(check.code.replace("_", " "))
             rows = db.each(check.sql)

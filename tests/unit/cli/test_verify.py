@@ -19,6 +19,7 @@ from push.cli.main import main
 from push.ledger.database import Database
 from push.model.values import Session
 from push.paths import Home
+from push.report.proof import prove
 from push.state import StateFile
 from tests.ledger import lives
 
@@ -286,3 +287,11 @@ def test_a_conversation_without_a_session_is_sound(
     file = copied / "state.json"
     file.write_text(state) if state else file.unlink()
     assert ask(capsys).damages == []
+
+
+def test_long_work_says_how_far_it_is(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("push.ledger.histories._TOLD_EVERY", 10)
+    heard: list[str] = []
+    prove(Home.at(copied), heard.append)
+    assert heard[:5] == ["the file", "turns", "turn 10", "deliveries", "delivery 10"]
+    assert heard[-1] == "state.json"
