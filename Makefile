@@ -1,7 +1,7 @@
 # make run    a first message: sets up .venv when needed, then opens the terminal chat
 # make test   everything that the tests need, then the tests
 # make lint   style, types, layers, sizes
-# make bench  the rows of DESIGN.md 12 with their floors
+# make bench  what is measured, beside its floors
 # make docs   write the generated pages of the reference
 # make lock   pin the requirements anew (maintainers)
 #

@@ -10,15 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from push import environ
-from push.errors import TemporaryError
+from push.errors import ConfigError, TemporaryError
 
 DIR_MODE = 0o700
 FILE_MODE = 0o600
 
 
 def default_home() -> Path:
-    """`$PUSH_HOME`, else `~/.push`; absolute, not resolved."""
-    return Path(environ.get("PUSH_HOME") or "~/.push").expanduser().absolute()
+    """`$PUSH_HOME`, else `~/.push`; absolute, not resolved. Raises ConfigError where nobody knows what `~` is."""
+    try:
+        return Path(environ.get("PUSH_HOME") or "~/.push").expanduser().absolute()
+    except RuntimeError:  # no HOME, and no entry for us in the list of users
+        raise ConfigError(
+            "your home folder is not known",
+            why="neither PUSH_HOME nor HOME is set",
+            hint="set PUSH_HOME to a folder of yours",
+            code="home_unknown",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
