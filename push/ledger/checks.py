@@ -62,6 +62,12 @@ CHECKS: Final[tuple[Check, ...]] = (
         "it has a history, but the row itself is not there",
     ),
     Check(
+        "turn_event",
+        "SELECT id FROM turn WHERE event_id = ''",
+        "turn {0}",
+        "it names no event of its channel, so that its message could be accepted twice",
+    ),
+    Check(
         "turn_plan",
         "SELECT id, state, attempt FROM turn WHERE attempt > 0 "
         "AND (agent IS NULL OR work_dir IS NULL OR epoch IS NULL OR started_at IS NULL)",

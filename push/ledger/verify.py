@@ -23,6 +23,8 @@ from push.model.values import Session
 
 _TABLE_GONE = "it is not there, so that nothing else can be asked"
 
+_TERMINAL = "local"  # the channel that no earlier implementation had, and that has no cursor
+
 #: Damages of one code that are named; of a file in ruins the rest is only counted.
 MOST = 100
 
@@ -149,7 +151,7 @@ def _file_faults(db: Database) -> Iterator[Fault]:
 
 def _session_faults(db: Database, sessions: Mapping[str, Session]) -> Iterator[Fault]:
     for key, session in sessions.items():
-        inherited = not session.work_dir and not key.startswith("local:")
+        inherited = not session.work_dir and not key.startswith(f"{_TERMINAL}:")
         if inherited:
             continue  # of an earlier implementation, whose turns are not in this ledger
         row = db.one("SELECT id FROM conversation WHERE key = ?", (key,))
@@ -170,6 +172,8 @@ _SESSION_KNOWN = (
 
 def _cursor_faults(db: Database, cursors: Mapping[str, int]) -> Iterator[Fault]:
     for channel, cursor in cursors.items():
-        if db.one("SELECT 1 FROM turn WHERE channel = ? LIMIT 1", (channel,)) is None:
-            sentence = f"{channel} was read up to {cursor}, but the ledger holds no message of it"
-            yield "cursor_ahead", f"state.json, cursor of {channel}", sentence
+        who = f"state.json, cursor of {channel}"
+        if channel == _TERMINAL:
+            yield "cursor_ahead", who, "nothing reads ahead there: the terminal commits what is typed by itself"
+        elif db.one("SELECT 1 FROM turn WHERE channel = ? LIMIT 1", (channel,)) is None:
+            yield "cursor_ahead", who, f"it was read up to {cursor}, but the ledger holds no message of it"

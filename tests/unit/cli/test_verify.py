@@ -131,6 +131,7 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "history_end": ("UPDATE turn SET state = 'failed' WHERE id = 1", "turn 1"),
     "turn_order": (BEGUN, "turn 18"),
     "turn_counts": ("UPDATE turn SET interruptions = 2 WHERE id = 3", "turn 3"),
+    "turn_event": ("UPDATE turn SET event_id = '' WHERE id = 1", "turn 1"),
     "turn_plan": ("UPDATE turn SET agent = NULL WHERE id = 1", "turn 1"),
     "turn_end_time": ("UPDATE turn SET finished_at = NULL WHERE id = 1", "turn 1"),
     "delivery_counts": ("UPDATE outbound SET repeat = 1 WHERE id = 1", "delivery 1"),
@@ -278,6 +279,11 @@ def test_of_one_code_a_hundred_are_named(home: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr()
     assert "turn_end_time  … and 5 more" in printed.out
     assert "105 damages" in printed.err
+
+
+def test_the_terminal_has_no_cursor(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    in_state("cursors", "local", value=1)(copied)
+    assert ask(capsys).damages == [("cursor_ahead", "state.json, cursor of local")]
 
 
 @pytest.mark.parametrize("state", ["", "{}", '{"sessions": {"local:ann": {"uuid": "", "epoch": 3}}}'])
