@@ -105,3 +105,16 @@ def test_cancelled_with_no_gateway_alive(place: Site) -> None:
     place.serve()
     place.until_states("cancelled")
     check(place)
+
+
+def test_its_runner_dies_while_it_obeys(place: Site) -> None:
+    """A wish that was heard stays one, though nobody repeats it: the turn is cancelled, not interrupted and resumed."""
+    once = place.outside / "once"
+    place.serve(seams=f"runner.before_rename=kill:{once}")
+    place.say("ann", "one")
+    place.until(place.entries, "an agent at work")
+    assert place.cancel(1, seams="turn.cancel_asked=kill").wait() == -signal.SIGKILL
+    place.until_states("cancelled")
+    assert once.exists()
+    assert place.entries() == ["one"]
+    check(place)

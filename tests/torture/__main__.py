@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--consumers", type=int, default=1)
     parser.add_argument("--kills", type=int, default=12, help="of consumers; as many of runners, a quarter of others")
+    parser.add_argument("--every", type=float, default=3.0, help="seconds between kills, on average")
     parser.add_argument("--stop", action="store_true", help="end consumers with SIGTERM instead of SIGKILL")
     parser.add_argument("--without", choices=CONTROLS, default="", help="a negative control, of its own size")
     parser.add_argument("--sound", action="store_true", help="with --without: the same run, nothing removed")
@@ -50,6 +51,7 @@ def main() -> int:
             runner_kills=options.kills,
             feeder_kills=options.kills // 4,
             screen_kills=options.kills // 4,
+            every_seconds=options.every,
             signal=signal.SIGTERM if options.stop else signal.SIGKILL,
         )
     print(plan)
