@@ -141,8 +141,11 @@ class Ledger(RuleBasedStateMachine):
     @rule(row=answered)
     def send_again(self, row: Outbound) -> None:
         expected = {
-            "failed": ("DONE", "waiting"), "unknown": ("DONE", "waiting"), "sending": ("UNDER_WAY", "sending"),
-            "delivered": ("OVER", "delivered"), "dropped": ("OVER", "dropped"),
+            "failed": ("DONE", "waiting"),
+            "unknown": ("DONE", "waiting"),
+            "sending": ("UNDER_WAY", "sending"),
+            "delivered": ("OVER", "delivered"),
+            "dropped": ("OVER", "dropped"),
         }
         before = lives.state_of(self.db, "outbound", row.id)
         done = retries.send_again(self.db, row.id)
