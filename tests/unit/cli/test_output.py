@@ -115,11 +115,12 @@ def test_waiting_is_shown_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatc
 
 
 def test_waiting_does_not_wrap_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(output, "_columns", lambda: 10)
     with output.Waiting() as waiting:
         waiting.tick("something long")
-    assert "\rsomethi\r" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "\rsomethi\r" in stream.getvalue()
 
 
 def test_waiting_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
