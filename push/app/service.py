@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import signal
 import threading
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from push.app.consumer import Consumer
 from push.app.gear import open_gear
 from push.config.settings import Settings
 from push.errors import DependencyError
-from push.ledger import turns
+from push.ledger import backlog, turns
 from push.providers.local import CHANNEL
 from push.tasks import roles
 from push.tasks.roles import Role
@@ -32,8 +33,8 @@ class Parts:
     consume: bool = False
 
 
-def serve(settings: Settings, command: str, parts: Parts, ready: Callable[[str], None]) -> bool:
-    """Run until a signal; `ready` is told once when everything runs. Returns whether all ended in time.
+def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], None]) -> bool:
+    """Run until a signal; `say` gets a line when all runs, and one at the end. Returns whether all ended in time.
 
     Raises ConflictError where a role is taken, and PushError where the home is not usable.
     """
@@ -47,9 +48,13 @@ def serve(settings: Settings, command: str, parts: Parts, ready: Callable[[str],
         consumer = Consumer(gear, command) if parts.consume else None
         if consumer:
             consumer.start()
-        ready(_summary(settings, parts))
+        say(_summary(settings, parts))
+        for warning in _warnings(settings, parts):
+            say(warning)
         stop.wait()
-        return consumer.stop() if consumer else True
+        ended = consumer.stop() if consumer else True
+        say(_farewell(gear))
+        return ended
     finally:
         if poller:
             poller.close()
@@ -89,6 +94,22 @@ def drain(settings: Settings, command: str) -> None:
 def _summary(settings: Settings, parts: Parts) -> str:
     what = " and ".join(word for word, wanted in (("polling", parts.poll), ("consuming", parts.consume)) if wanted)
     return f"Push is {what}. Home: {settings.home.root}. Agent: {settings.agent or 'none'}. Stop with Ctrl-C."
+
+
+def _warnings(settings: Settings, parts: Parts) -> list[str]:
+    """What will fail at the first message and can be said now."""
+    program = settings.bin_for(settings.agent)[:1] if parts.consume and settings.agent else ()
+    if program and shutil.which(program[0]) is None:
+        return [f"Warning: the agent's program {program[0]} is not found. Next: push doctor"]
+    return []
+
+
+def _farewell(gear: Gear) -> str:
+    left = backlog.read(gear.db).turns.get("running", 0)
+    if not left:
+        return "Stopped."
+    agents = "1 agent works on" if left == 1 else f"{left} agents work on"
+    return f"Stopped. {agents} by itself; what comes of it is collected at the next start."
 
 
 def _handle_signals(gear: Gear) -> None:

@@ -84,7 +84,7 @@ class Terminal:
 
     def ensure_consumer(self, patience: float = 0.0) -> bool:
         """Start a consumer in this process where none has lived for `patience` seconds; whether it just did."""
-        if self._consumer is not None or roles.consumer_lives(self._gear.settings.home.run):
+        if self.somebody_answers:
             self._alone_since = None
             return False
         now = clock.monotonic()
@@ -94,6 +94,11 @@ class Terminal:
         self._consumer = Consumer(self._gear, "push chat")
         self._consumer.start()
         return True
+
+    @property
+    def somebody_answers(self) -> bool:
+        """Whether a consumer of this home lives, in this process or another."""
+        return self._consumer is not None or roles.consumer_lives(self._gear.settings.home.run)
 
     def look(self) -> None:
         """Print what is ready, and learn which messages ended without an answer."""

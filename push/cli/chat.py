@@ -42,6 +42,8 @@ def chat(ctx: click.Context, text: str | None, user: str | None, *, no_wait: boo
     try:
         if no_wait:
             output.emit(str(terminal.submit(_one_message(text))))
+            if not terminal.somebody_answers:
+                output.note("No gateway is running; the next `push run` or `push chat` has it answered.")
         else:
             _talk(terminal, text)
     except BrokenPipeError:

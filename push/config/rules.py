@@ -41,7 +41,9 @@ def _channels(table: FileTable) -> Iterator[Finding]:
         if name in table.channels[:index]:
             yield Finding(("channels", index), f"names {name} a second time", "each channel once")
     if "imessage" in channels and not (table.imessage.self_handles or table.imessage.allow_from):
-        wanted = "imessage.self_handles or imessage.allow_from to hold at least one address"
+        wanted = (
+            'imessage.self_handles or imessage.allow_from to hold an address (only the terminal: channel = "local")'
+        )
         yield Finding(source, "turns iMessage on, and nobody is allowed to write", wanted)
     if "telegram" in channels and not (table.telegram.allow_user_ids or table.telegram.allow_chat_ids):
         wanted = "telegram.allow_user_ids or telegram.allow_chat_ids to hold at least one id"
