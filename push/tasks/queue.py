@@ -33,6 +33,7 @@ _READ_TIMEOUT_SECONDS = 30.0
 #: missing permissions, which a file that was moved away gives too.
 _BROKEN, _PASSING, _FORBIDDEN = frozenset({10, 11, 26}), frozenset({5, 6, 13}), frozenset({3, 8, 14})
 _RING_ERRORS: tuple[type[Exception], ...] = (OSError, *engine.errors())
+_FILE_ERRORS: tuple[type[Exception], ...] = (FileNotFoundError, *engine.errors())  # gone: another one renews it
 _T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class BellStorage(_Base):
             seen = self._renewals
             try:
                 return action()
-            except engine.errors() as exc:
+            except _FILE_ERRORS as exc:
                 code = engine.result_code(exc)
                 if code in _PASSING or (code in _FORBIDDEN and not is_first):
                     raise
@@ -128,7 +129,7 @@ class BellStorage(_Base):
                 for suffix in ("-wal", "-shm"):
                     Path(self.filename + suffix).unlink(missing_ok=True)
                 os.close(open_private(path, os.O_RDWR | os.O_CREAT))
-            with suppress(*engine.errors()):  # whatever is wrong, the next use tells
+            with suppress(*_FILE_ERRORS):  # whatever is wrong, the next use tells
                 self.initialize_schema()
         wake.ring(self.run_dir, "sweep")  # whatever bells were in the old file are rung again
 

@@ -192,3 +192,14 @@ def test_every_idle_worker_gets_a_bell_though_the_socket_was_full(home: Path, mo
     lane.ask_to_stop()
     assert lane.join(clock.monotonic() + 10) == 0
     lane.close()
+
+
+def test_a_file_that_another_process_is_renewing_is_waited_for(
+    home: Path, ringer: Lane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there a moment ago, and is gone when it is opened."""
+    ringer.close()
+    (home / "queue.db").unlink()
+    monkeypatch.setattr(ringer.huey.storage, "_is_present", lambda: True)
+    ringer.ring(7)
+    assert _waiting(home) == [7]
