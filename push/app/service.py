@@ -123,6 +123,7 @@ def _handle_signals(gear: Gear) -> None:
             threading.Thread(target=terminate_running, args=(gear,), name="terminate").start()
         stop.set()
 
+    stop.set_by_signals()
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
 

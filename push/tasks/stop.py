@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 
 
 class StopFlag:
@@ -14,6 +15,7 @@ class StopFlag:
 
     def __init__(self) -> None:
         self.fd, self._write_end = os.pipe()
+        os.set_blocking(self._write_end, False)  # what `signal.set_wakeup_fd` asks for
         self.hard = False
         self._is_set = False
 
@@ -23,13 +25,21 @@ class StopFlag:
             self._is_set = True
             os.write(self._write_end, b"!")
 
+    def set_by_signals(self) -> None:
+        """Let every signal that has a handler make `fd` readable, whichever thread gets it.
+
+        The handler itself runs in the main thread only, and only once that wakes: asleep, it would miss a signal
+        that came to another thread, or just before it fell asleep.
+        """
+        signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
+
     @property
     def is_set(self) -> bool:
         """Whether it has been set."""
         return self._is_set
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Sleep until it is set (True), at most `seconds`. Polling the descriptor cannot miss an early signal."""
+        """Sleep until it is set (True), at most `seconds`."""
         poller = select.poll()
         poller.register(self.fd, select.POLLIN)
         return bool(poller.poll(None if seconds is None else seconds * 1000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,15 @@ def test_a_graceful_stop_hands_the_run_over(gated: Site, number: signal.Signals)
     gated.until_states("answered", "answered")
     assert gated.entries() == ["one", "two"]
     check(gated)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux sends a signal to a thread of another process")
+def test_a_signal_that_another_thread_got_is_not_lost(place: Site) -> None:
+    """Python runs handlers in the main thread only, which must not sleep on; under load that was one stop in thirty."""
+    gateway = place.serve()
+    threads = {int(task.name) for task in Path(f"/proc/{gateway.pid}/task").iterdir()} - {gateway.pid}
+    os.kill(max(threads), signal.SIGTERM)
+    assert gateway.wait(15) == 0
 
 
 def test_a_runner_that_goes_on_is_waited_for(gated: Site) -> None:
