@@ -105,28 +105,24 @@ def is_held(path: Path) -> bool:
 class WriterLock:
     """Fair queueing of writers over threads and processes (DESIGN.md 2.7); correctness rests on BEGIN IMMEDIATE.
 
-    A process lock, then a blocking `flock`, whose waiters the kernel queues. The flock itself has no timeout: behind
-    a holder that was stopped (SIGSTOP) one thread waits until it goes on or dies, and the others get an error.
+    A process lock, then a blocking `flock`, whose waiters the kernel queues. A holder that does not let go (stopped
+    with SIGSTOP in the middle of a write) costs the waiters an error each, and no thread for ever.
     """
 
     def __init__(self, path: Path, *, timeout_seconds: float = 30.0) -> None:
         make_private(path.parent)
+        self._path = path
         self._fd = open_private(path, os.O_RDWR | os.O_CREAT)
         self._thread_lock = threading.Lock()
         self._timeout = timeout_seconds
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock. Raises TemporaryError when this process's other threads do not free it in time."""
+        """Hold the lock. Raises TemporaryError when it is not free in time."""
         if not self._thread_lock.acquire(timeout=self._timeout):
-            raise TemporaryError(
-                f"the ledger's writer lock was not free within {self._timeout:.0f} s",
-                why="a process of Push is stuck in a write, or was stopped with SIGSTOP",
-                hint="push status",
-                code="writer_lock",
-            )
+            raise self._stuck()
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            self._flock()
             try:
                 yield
             finally:
@@ -134,6 +130,49 @@ class WriterLock:
         finally:
             self._thread_lock.release()
 
+    def _flock(self) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not _FlockWaiter(self._fd).wait(self._timeout):
+                self._fd = open_private(self._path, os.O_RDWR | os.O_CREAT)  # the old one is the waiter's to close
+                raise self._stuck() from None
+
+    def _stuck(self) -> TemporaryError:
+        return TemporaryError(
+            f"the ledger's writer lock was not free within {self._timeout:.0f} s",
+            why="a process of Push is stuck in a write, or was stopped with SIGSTOP",
+            hint="push status",
+            code="writer_lock",
+        )
+
     def close(self) -> None:
         """Close the descriptor."""
         os.close(self._fd)
+
+
+class _FlockWaiter:
+    """A thread in a blocking `flock`, which knows no timeout: who waits too long leaves it to close the descriptor."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._mutex = threading.Lock()
+        self._taken = threading.Event()
+        self._left = False
+        threading.Thread(target=self._take, name="writer-lock", daemon=True).start()
+
+    def _take(self) -> None:
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        with self._mutex:
+            if self._left:
+                os.close(self._fd)
+            else:
+                self._taken.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the lock was taken in time; if not, this waiter frees it as soon as it gets it."""
+        if self._taken.wait(seconds):
+            return True
+        with self._mutex:
+            self._left = not self._taken.is_set()
+        return not self._left

@@ -85,6 +85,7 @@ class Consumer:
         self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
         self.turns.close()
         self._role.close()
+        wake.ring(self._gear.settings.home.run, "terminal")  # who waits for an answer looks after a consumer
         sweep.call(self._gear.settings.home.run)  # other consumers go on with what we leave, our runners' ends too
         return not left and swept
 

@@ -21,6 +21,7 @@ from push.agents import spool as spooling
 from push.agents.environment import agent_environment
 from push.agents.process import Launch
 from push.agents.registry import adapter_for
+from push.agents.spool import Spool
 from push.config.settings import EMBEDDED_AGENTS, Settings
 from push.locks import FileLock
 from push.model.values import Answered, Request
@@ -79,7 +80,12 @@ def _ask(settings: Settings, present: tuple[str, ...], say: Callable[[str], None
     if present:
         say(f"Asking {', '.join(present)} for one word, at most {PROBE_SECONDS:.0f} s …")
     with ThreadPoolExecutor() as pool:
-        codes = dict(zip(present, pool.map(lambda name: probe(settings, name), present), strict=True))
+        try:
+            codes = dict(zip(present, pool.map(lambda name: probe(settings, name), present), strict=True))
+        except KeyboardInterrupt:
+            for name in present:
+                process.terminate(_probe_spool(settings, name))
+            raise
     for name, code in codes.items():
         if code is None:
             return Choice(name, (name,), f"Agent: {name}, found on PATH and answering.", present)
@@ -87,6 +93,10 @@ def _ask(settings: Settings, present: tuple[str, ...], say: Callable[[str], None
     found = f"On PATH but not answering: {silent}. " if silent else ""
     program = (sys.executable, "-I", str(Path(demo.__file__)))
     return Choice("command", program, f"{found}Agent: the demonstration, which has no model.", present)
+
+
+def _probe_spool(settings: Settings, name: str) -> Spool:
+    return Spool.at(settings.home.spool, f"probe-{name}")
 
 
 def probe(settings: Settings, name: str) -> str | None:

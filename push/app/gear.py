@@ -24,5 +24,5 @@ def open_gear(settings: Settings) -> Gear:
         db=Database.open(settings.home.push_db),
         state=StateFile(settings.home.state),
         audit=Audit(settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values()),
-        stop=StopFlag(),
+        stop=StopFlag(hard=settings.shutdown == "stop"),
     )

@@ -115,7 +115,6 @@ def _farewell(gear: Gear) -> str:
 def _handle_signals(gear: Gear) -> None:
     """First SIGTERM or SIGINT: graceful, running agents go on in their runners. A second one stops them too."""
     stop = gear.stop
-    stop.hard = gear.settings.shutdown == "stop"
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
         if stop.is_set and not stop.hard:

@@ -24,7 +24,7 @@ def verify(ctx: click.Context) -> int:
     damages = [{"code": damage.code, "row": damage.row, "message": damage.sentence} for damage in proof.damages]
     if wants_json(ctx):
         checked = {"turns": proof.turns, "deliveries": proof.deliveries}
-        output.emit_json({"ok": not damages, "checked": checked, "damages": damages, "omitted": proof.omitted})
+        output.emit_json({"ok": not damages, "checked": checked, "items": damages, "omitted": proof.omitted})
         return int(bool(damages))
     for damage in proof.damages:
         output.emit(f"{damage.code}  {damage.row}: {damage.sentence}")

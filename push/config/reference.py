@@ -29,6 +29,11 @@ _PAGE_HEAD = """# Configuration
 the wrong kind is an error with its line. `push config validate` checks the file, `push config show` prints what is in
 effect, `push config schema` prints the JSON schema for editors. A path is absolute or begins with `~`.
 
+This version has the terminal channel. Of channels and features that are still to come, the keys are checked, so that a
+file of an earlier implementation loads, and otherwise not used: `poll_interval`, `progress`, `reply_marker`,
+`drafts_dir`, `primary_delivery`, `jobs_*` but for `jobs_run_dir`, and the tables `imessage`, `telegram`, `voice`,
+`delivery`, `retention`, `reply` and `vault`. Their secrets are hidden from logs and agents all the same.
+
 This page is generated: `push config schema --markdown > docs/reference/configuration.md`.
 """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,8 @@ class Database:
         program's, TemporaryError when the file cannot be opened, is locked for long or is not a database.
         """
         try:
-            os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+            with suppress(FileExistsError):  # closing a descriptor of an open database would drop SQLite's own locks
+                os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
             database = cls(path, busy_seconds)
             database._migrate()
         except (peewee.DatabaseError, OSError) as exc:

@@ -102,12 +102,6 @@ def open_conversations(db: Database) -> list[tuple[int, int | None]]:
     return [(int(row[0]), row[1]) for row in db.rows(_HEADS)]
 
 
-def has_open(db: Database, conversation_id: int) -> bool:
-    """Whether the conversation has an open turn."""
-    sql = f"SELECT 1 FROM turn WHERE conversation_id = ? AND state IN {TURN_OPEN} LIMIT 1"
-    return db.one(sql, (conversation_id,)) is not None
-
-
 def start(db: Database, turn: Turn, plan: Plan) -> None:
     """`queued -> running`: the run `t<id>-<attempt + 1>` may start from now on."""
     with db.write():
@@ -217,10 +211,14 @@ def now_due(db: Database, turn_id: int) -> bool:
 
 
 def recent_messages(db: Database, turn: Turn, limit: int) -> list[tuple[str, str]]:
-    """Up to `limit` (role, text) of the conversation before `turn`, oldest first; only delivered answers."""
+    """Up to `limit` (role, text) of the conversation before `turn`, oldest first.
+
+    Of the replies only delivered ones, and only the agent's own: our sentence about a failure is not its word.
+    """
     rows = db.rows(
-        "SELECT t.id, t.text, (SELECT group_concat(p.text, '') FROM outbound o JOIN part p ON p.outbound_id = o.id "
-        "WHERE o.turn_id = t.id AND o.state = 'delivered') FROM turn t "
+        "SELECT t.id, t.text, (SELECT group_concat(text, '') FROM (SELECT p.text FROM outbound o "
+        "JOIN part p ON p.outbound_id = o.id WHERE o.turn_id = t.id AND o.state = 'delivered' "
+        "AND t.state = 'answered' ORDER BY p.seq)) FROM turn t "
         "WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' ORDER BY t.id DESC LIMIT ?",
         (turn.conversation_id, turn.id, limit),
     )

@@ -27,10 +27,6 @@ class Machine:
         """Whether `by` may move a row from `source` to `target`."""
         return (source, target, by) in self.edges
 
-    def has_edge(self, source: str, target: str) -> bool:
-        """Whether anybody may move a row from `source` to `target`."""
-        return any(edge[:2] == (source, target) for edge in self.edges)
-
 
 def _machine(name: str, states: str, first: str, live: str, edges: str) -> Machine:
     """Build a machine from lines of `from[|from] -> to[|to] : actor[, actor]`."""

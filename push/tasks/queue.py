@@ -26,8 +26,6 @@ from push.locks import FileLock
 from push.paths import open_private
 from push.tasks import wake
 
-#: Every lane, in the order in which a consumer starts those that it serves.
-LANES = ("control", "turns", "deliver", "media", "reply", "jobs")
 _READ_TIMEOUT_SECONDS = 30.0
 #: SQLite's result codes for a broken file, for trouble that a new file would not cure (locked, full), and for
 #: missing permissions, which a file that was moved away gives too.

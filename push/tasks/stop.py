@@ -13,10 +13,10 @@ class StopFlag:
     `hard` says that running agents shall be stopped too, and not left to their runners.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, hard: bool = False) -> None:
         self.fd, self._write_end = os.pipe()
         os.set_blocking(self._write_end, False)  # what `signal.set_wakeup_fd` asks for
-        self.hard = False
+        self.hard = hard
         self._is_set = False
 
     def set(self) -> None:

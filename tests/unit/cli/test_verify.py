@@ -69,7 +69,7 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Told:
     printed = capsys.readouterr()
     assert TEXT not in printed.out + printed.err
     answer = json.loads(printed.out)
-    return Told(code, [(damage["code"], damage["row"]) for damage in answer["damages"]], answer)
+    return Told(code, [(damage["code"], damage["row"]) for damage in answer["items"]], answer)
 
 
 def sql(home: Path, script: str) -> None:
@@ -181,7 +181,7 @@ def test_a_sound_home_passes(copied: Path, capsys: pytest.CaptureFixture[str]) -
         "version": 1,
         "ok": True,
         "checked": {"turns": 19, "deliveries": 14},
-        "damages": [],
+        "items": [],
         "omitted": {},
     }
     assert main(["verify"]) == 0

@@ -78,7 +78,6 @@ HOT: dict[str, Action] = {
     "the head of a conversation": lambda db: turns.head(db, 1),
     "a turn": lambda db: turns.get(db, 1),
     "what the sweep rings": turns.open_conversations,
-    "whether one is open": lambda db: turns.has_open(db, 1),
     "history for a fresh session": lambda db: turns.recent_messages(db, lives.now(db, 1), 20),
     "what a target waits for": lambda db: outbox.open_for(db, "local", "eve"),
     "whether a reply is on its way": lambda db: outbox.is_open_for_turn(db, 1),

@@ -177,7 +177,11 @@ def _poll(condition: Callable[[], bool]) -> bool:
 def test_every_idle_worker_gets_a_bell_though_the_socket_was_full(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A socket holds some ten bytes and drops the rest; here it takes one, for four bells and four idle workers."""
     together = threading.Barrier(5)
-    lane = Lane("turns", home / "queue.db", home / "run", lambda _key: together.wait(20) and None)
+
+    def meet(_key: int) -> None:
+        together.wait(20)
+
+    lane = Lane("turns", home / "queue.db", home / "run", meet)
     lane.serve(4, lambda: None)
     bells = iter(range(4))
     ring = wake.ring
