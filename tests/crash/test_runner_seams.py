@@ -65,6 +65,7 @@ def test_a_second_interruption_ends_it_honestly(place: Site) -> None:
     check(place)
 
 
+@pytest.mark.slow
 def test_a_runner_that_always_dies_before_its_agent_is_given_up(place: Site) -> None:
     """A broken interpreter must not become a loop that never ends and never says anything."""
     place.serve(seams="runner.before_gate=kill")

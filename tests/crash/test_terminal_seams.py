@@ -119,3 +119,16 @@ def test_killed_when_nobody_read_the_next_terminal_prints_it_as_new(place: Site)
     assert again.out == "re: one\n"
     assert _REPEAT not in again.err
     check(place)
+
+
+@pytest.mark.parametrize("seam", ["turn.running_committed", "turn.runner_started", "turn.answer_committed"])
+def test_killed_while_it_answers_by_itself_the_next_terminal_goes_on(place: Site, seam: str) -> None:
+    _killed(place.chat("ann", "one", "two", seams=f"{seam}=kill"))
+    place.until(lambda: not place.runners(), "the end of a runner")
+    terminal = place.chat("ann", "three")
+    assert terminal.wait() == 0, terminal.err
+    said = [row.text for row in place.turns()]
+    assert said[-1] == "three", "how far the first terminal came is a matter of moments"
+    assert terminal.out == "".join(f"re: {text}\n" for text in said)
+    assert place.entries() == said
+    check(place)

@@ -89,6 +89,7 @@ def test_c56_an_outside_writer_holds_the_database_for_six_seconds(place: Site) -
     check(place)
 
 
+@pytest.mark.slow
 def test_c56_a_writer_that_holds_it_longer_than_anybody_waits(place: Site) -> None:
     """Commands and workers give up with an error, and what was accepted is answered once the database is free."""
     place.serve()
