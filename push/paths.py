@@ -5,9 +5,12 @@ Owns names and modes; does not own what is in the files.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from push import environ
 from push.errors import ConfigError, TemporaryError
@@ -88,3 +91,24 @@ def make_private(folder: Path) -> None:
 def open_private(path: Path, flags: int) -> int:
     """`os.open` for one of our files: close-on-exec, mode 0600 where it is created. Returns the descriptor."""
     return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
+
+
+#: What opening says of a name that somebody made unreadable for good; anything else may be over in a moment.
+_SPOILED = frozenset({errno.EACCES, errno.ELOOP, errno.ENOTDIR})
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open for reading a file that an agent may have spoiled. Waits for nothing.
+
+    Raises FileNotFoundError where there is no regular file (but a folder, a FIFO, a link) or it may not be read.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError as exc:
+        if exc.errno not in _SPOILED:
+            raise
+    else:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            return os.fdopen(fd, "rb")
+        os.close(fd)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

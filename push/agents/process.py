@@ -28,7 +28,7 @@ from push import clock, environ
 from push.agents import tree
 from push.agents.spool import Spool, read_result, write_result
 from push.model.values import Exited
-from push.paths import open_private
+from push.paths import open_plain, open_private
 
 # The package's folder is appended: in front, a file beside it could pass for one of the standard library.
 # Not `-m`: that would import the world. A module, not a script: only modules are compiled once.
@@ -138,7 +138,8 @@ def cancel(spool: Spool) -> None:
 def asked_to_cancel(spool: Spool) -> bool:
     """Whether a person asked for the end of this run."""
     try:
-        return spool.cancel.read_bytes() == b"cancelled"
+        with open_plain(spool.cancel) as file:
+            return file.read() == b"cancelled"
     except FileNotFoundError:
         return False
 
@@ -189,7 +190,7 @@ def recover(spool: Spool) -> Exited | Recovered:
     result = read_result(spool)
     if result is not None:
         return result
-    if spool.dir.is_dir() and not os.path.lexists(spool.agent):
+    if spool.proves_no_agent():
         return Recovered.NEVER_STARTED
     deadline = clock.monotonic() + KILL_SECONDS
     while (left := _survivors(spool)) or _locked(spool.agent):
@@ -331,7 +332,8 @@ def _readable(fd: int, stop_fd: int | None) -> bool:
 
 def _record(path: Path) -> _Record | None:
     try:
-        pid, start, boot = path.read_text("ascii").split()
+        with open_plain(path) as file:
+            pid, start, boot = file.read().decode("ascii").split()
         return _Record(int(pid), start, boot)
     except (OSError, ValueError):
         return None
@@ -372,7 +374,8 @@ def _survivors(spool: Spool) -> dict[int, str]:
 
 def _recorded_tree(spool: Spool) -> dict[int, str]:
     try:
-        lines = spool.tree.read_text("ascii").splitlines()
+        with open_plain(spool.tree) as file:
+            lines = file.read().decode("ascii").splitlines()
     except (OSError, ValueError):
         return {}
     pairs = (line.partition(" ") for line in lines)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from push.model.values import AgentFailed, AgentOutcome, ComeBackLater, Exited, Request
+from push.paths import open_plain
 
 #: A longer line is passed over: no CLI's final event comes near it, and it would have to be held in memory whole.
 LINE_LIMIT = 16 * 1024 * 1024
@@ -67,7 +68,7 @@ def is_blank(text: str) -> bool:
 def lines(path: Path) -> Iterator[bytes]:
     """The file's lines, split at newlines alone (the CLIs print U+2028 and U+0085 raw); too long ones are left out."""
     try:
-        file = path.open("rb")
+        file = open_plain(path)
     except FileNotFoundError:
         return
     with file:
@@ -100,7 +101,7 @@ def events(path: Path, skip: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]
 def head(path: Path, limit: int) -> bytes:
     """The first `limit` bytes of a file."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return file.read(limit)
     except FileNotFoundError:
         return b""
@@ -109,7 +110,7 @@ def head(path: Path, limit: int) -> bytes:
 def tail(path: Path, limit: int = STDERR_LIMIT) -> str:
     """The last `limit` bytes of a file as text."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - limit))
             return file.read().decode("utf-8", "replace")
     except FileNotFoundError:

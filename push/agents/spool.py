@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from push.model.values import Exited
-from push.paths import DIR_MODE, make_private, open_private
+from push.paths import DIR_MODE, make_private, open_plain, open_private
 
 #: Bytes that the disk must have free before a run: the usual cap of an agent's output.
 FREE_BYTES = 64 * 1024 * 1024
@@ -84,6 +84,16 @@ class Spool:
         """How the run ended. It appears whole, after the output is on disk."""
         return self.dir / "result.json"
 
+    def proves_no_agent(self) -> bool:
+        """Whether it is certain that there was no agent: not where one may not look, or the disk fails."""
+        try:
+            os.lstat(self.agent)
+        except FileNotFoundError:
+            return self.dir.is_dir()
+        except OSError:
+            return False
+        return False
+
 
 def prepare(root: Path, run_id: str, *, prompt: bytes, instructions: str, free_bytes: int = FREE_BYTES) -> Spool:
     """An empty spool with what the agent is to read, on disk as far as recovery needs it.
@@ -114,6 +124,8 @@ def remove(spool: Spool) -> None:
         shutil.rmtree(spool.dir)
     except FileNotFoundError:
         return
+    except NotADirectoryError:  # an agent put something else in its place
+        spool.dir.unlink()
 
 
 def write_result(spool: Spool, result: Exited) -> None:
@@ -133,7 +145,8 @@ def write_result(spool: Spool, result: Exited) -> None:
 def read_result(spool: Spool) -> Exited | None:
     """How the run ended; None while it has not, and where the file is not a result."""
     try:
-        fields = json.loads(spool.result.read_bytes())
+        with open_plain(spool.result) as file:
+            fields = json.load(file)
         if fields["ending"] not in _ENDINGS:
             return None
         return Exited(

@@ -20,7 +20,7 @@ from push.ledger import retries
 from push.ledger.backlog import MOST_FAILED, Backlog, Running
 from push.ledger.database import Database
 from push.ledger.retries import Retry
-from push.paths import Home
+from push.paths import Home, open_plain
 from push.state import StateFile
 from push.tasks import roles
 from push.tasks.roles import Holder
@@ -128,8 +128,9 @@ def _running(home: Home, turn: Running) -> RunningTurn:
     spool = Spool.at(home.spool, f"t{turn.id}-{turn.attempt}")
     pid = None
     if process.living_runner(spool) is not None:
-        with suppress(OSError, ValueError, IndexError):  # its agent is only just being started
-            pid = int(spool.agent.read_text("ascii").split()[0])
+        # Its agent may be only just being started.
+        with suppress(OSError, ValueError, IndexError), open_plain(spool.agent) as file:
+            pid = int(file.read().split()[0])
     return RunningTurn(turn, pid)
 
 

@@ -128,3 +128,25 @@ def test_a_corrupt_state_is_said_and_kept(place: Site, damage: bytes) -> None:
     state.unlink()
     assert _piped(place, b"two") == "re: two\n"
     check(place)
+
+
+#: What an agent may do to the folder of its own run.
+TRICKS = {
+    "output-is-a-fifo": 'rm "$PUSH_RUN/out"; mkfifo "$PUSH_RUN/out"',
+    "output-is-a-folder": 'rm "$PUSH_RUN/out"; mkdir "$PUSH_RUN/out"',
+    "result-is-a-folder": 'mkdir -p "$PUSH_RUN/result.json/x"',
+    "result-is-a-fifo": 'mkfifo "$PUSH_RUN/result.json"; kill -9 $PPID',
+    "record-is-a-fifo": 'rm "$PUSH_RUN/agent"; mkfifo "$PUSH_RUN/agent"; kill -9 $PPID',
+    "cancel-is-a-folder": 'mkdir "$PUSH_RUN/cancel"; kill -9 $PPID',
+    "folder-is-a-file": 'rm -rf "$PUSH_RUN"; touch "$PUSH_RUN"',
+}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_an_agent_that_spoils_its_own_spool_holds_up_nothing(place: Site, trick: str) -> None:
+    place.agent.write_text(f'#!/bin/sh\nmessage=$(cat)\necho fine\n[ "$message" = next ] || {{ {TRICKS[trick]}; }}\n')
+    gateway = place.serve()
+    place.commit(("ann", "one"), ("ann", "next"))
+    place.until_states("failed", "answered")
+    assert gateway.stop() == 0
+    check(place)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from push.errors import ConfigError
-from push.paths import default_home
+from push.paths import default_home, open_plain
 
 
 def test_push_home_wins_and_an_empty_one_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -23,3 +24,17 @@ def test_a_user_without_a_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as caught:
         default_home()
     assert (caught.value.code, caught.value.exit_code) == ("home_unknown", 3)
+
+
+def test_only_a_regular_file_is_opened_and_nothing_is_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"words")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "plain")
+    os.mkfifo(tmp_path / "fifo")
+    before = len(list(Path("/dev/fd").iterdir()))
+    with open_plain(tmp_path / "plain") as file:
+        assert file.read() == b"words"
+    for name in ("folder", "link", "fifo", "missing", "plain/below"):
+        with pytest.raises(FileNotFoundError):
+            open_plain(tmp_path / name)
+    assert len(list(Path("/dev/fd").iterdir())) == before

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,3 +93,16 @@ def test_a_start_that_fails_keeps_no_descriptor(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(FileNotFoundError):
         process.start(spool, launch, 0)
     assert len(list(_DESCRIPTORS.iterdir())) == before
+
+
+def test_a_record_that_cannot_be_looked_for_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = spooling.prepare(tmp_path, "t1-1", prompt=b"x", instructions="x")
+    look = os.lstat
+
+    def refused(path: Path, *arguments: Any, **named: Any) -> os.stat_result:
+        if str(path) == str(spool.agent):
+            raise PermissionError(errno.EACCES, "the agent closed its folder")
+        return look(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "lstat", refused)
+    assert process.recover(spool) is process.Recovered.KILLED
