@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable
 
 from push import clock
+from push.agents import process
+from push.agents.spool import Spool
 from push.ledger import turns
 from push.model.values import Turn
 from push.providers import local
 from push.tasks import roles, sweep, wake
-from push.tasks.drain import Drain, is_due
+from push.tasks.drain import Drain, is_due, take_watch
 from push.tasks.queue import Lane
 from push.tasks.roles import Role
 from push.tasks.sweep import Sweep
@@ -83,11 +85,25 @@ class Consumer:
         left = self.turns.join(deadline)
         swept = self._sweep.join(max(deadline - clock.monotonic(), 0.1))
         self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
+        if self._gear.stop.hard:
+            self._terminate_unwatched()
         self.turns.close()
         self._role.close()
         wake.ring(self._gear.settings.home.run, "terminal")  # who waits for an answer looks after a consumer
         sweep.call(self._gear.settings.home.run)  # other consumers go on with what we leave, our runners' ends too
         return not left and swept
+
+    def _terminate_unwatched(self) -> None:
+        """End the runs that no other consumer looks after, those that an earlier process began among them."""
+        home = self._gear.settings.home
+        for conversation_id, _ in turns.open_conversations(self._gear.db):
+            turn = turns.head(self._gear.db, conversation_id)
+            if turn is None or turn.state != "running":
+                continue
+            watch = take_watch(home.run / "locks", conversation_id)
+            if watch is not None:
+                process.terminate(Spool.at(home.spool, f"t{turn.id}-{turn.attempt}"))
+                watch.unlock()
 
 
 def turns_lane(gear: Gear, handler: Callable[[int], None] | None = None) -> Lane:

@@ -49,7 +49,7 @@ class Drain:
 
     def __call__(self, conversation_id: int) -> None:
         """Work the conversation's open, due rows, at most BUDGET of them."""
-        watch = FileLock.take(self._locks / f"c{conversation_id}.watch")
+        watch = take_watch(self._locks, conversation_id)
         if watch is None:
             return  # whoever holds it looks again after unlocking
         try:
@@ -84,10 +84,7 @@ class Drain:
         turn = turns.head(self._db, conversation_id)
         if turn is not None and turn.state == "running":
             log.info("conversation %d: waiting for the runner of turn %d", conversation_id, turn.id)
-            spool = Spool.at(self._spools, f"t{turn.id}-{turn.attempt}")
-            if not process.wait_for_runner(spool, self._stop.fd):
-                if self._stop.hard:
-                    process.terminate(spool)
+            if not process.wait_for_runner(Spool.at(self._spools, f"t{turn.id}-{turn.attempt}"), self._stop.fd):
                 return None
         lock = FileLock.take(path, wait_seconds=1.0)  # its last holder may be just closing it
         if lock is None:
@@ -105,6 +102,11 @@ class Drain:
             self._ring(conversation_id)
         else:
             self._reschedule()
+
+
+def take_watch(locks: Path, conversation_id: int) -> FileLock | None:
+    """The watch of a conversation, to be unlocked; None while a living process looks after it."""
+    return FileLock.take(locks / f"c{conversation_id}.watch")
 
 
 def is_due(not_before: int | None) -> bool:

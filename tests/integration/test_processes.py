@@ -133,6 +133,19 @@ def test_stop_ends_a_run_that_an_earlier_gateway_began(gated: Site) -> None:
     check(gated)
 
 
+def test_stop_leaves_the_runs_of_another_consumer_alone(gated: Site) -> None:
+    gated.configure('shutdown = "stop"')
+    working = gated.serve("consumer")
+    gated.commit(("ann", "one"))
+    gated.until(gated.entries, "an agent at work")
+    assert gated.serve("consumer").stop() == 0
+    gated.gate.touch()
+    gated.until_states("answered")
+    assert gated.entries() == ["one"]
+    assert working.stop() == 0
+    check(gated)
+
+
 def test_a_second_signal_ends_the_runs_too(gated: Site) -> None:
     go_on = gated.root / "go-on"
     gateway = _begin(gated, seams=f"turn.runner_started=pause:{go_on}")
