@@ -68,6 +68,12 @@ CHECKS: Final[tuple[Check, ...]] = (
         "it names no event of its channel, so that its message could be accepted twice",
     ),
     Check(
+        "turn_text",
+        "SELECT id, state FROM turn WHERE trim(coalesce(text, '')) = ''",
+        "turn {0}",
+        "it is {1}, but its message's text is not there",
+    ),
+    Check(
         "turn_plan",
         "SELECT id, state, attempt FROM turn WHERE attempt > 0 "
         "AND (agent IS NULL OR work_dir IS NULL OR epoch IS NULL OR started_at IS NULL)",
@@ -117,5 +123,11 @@ CHECKS: Final[tuple[Check, ...]] = (
         "OR max(p.seq) FILTER (WHERE delivered_at IS NOT NULL) > min(p.seq) FILTER (WHERE delivered_at IS NULL)",
         "delivery {0}",
         "its parts do not follow each other from 0, or a later one was delivered before an earlier one",
+    ),
+    Check(
+        "part_text",
+        "SELECT outbound_id, seq FROM part WHERE trim(text) = ''",
+        "delivery {0}",
+        "the text of its part {1} is not there",
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from push.errors import PushError
 from push.ledger.database import Database
@@ -32,6 +33,8 @@ def prove(home: Home, watch: Callable[[str], None]) -> Proof:
 
 
 def _of_ledger(home: Home, state: State, watch: Callable[[str], None]) -> Proof:
+    if _is_emptied(home.push_db):
+        return Proof(0, 0, (Damage("ledger_missing", "push.db", "the file is empty: it holds no ledger"),), {})
     try:
         db = Database.open_existing(home.push_db)
     except PushError as exc:
@@ -46,3 +49,8 @@ def _of_ledger(home: Home, state: State, watch: Callable[[str], None]) -> Proof:
         return verify(db, state.sessions, state.cursors, watch)
     finally:
         db.close()
+
+
+def _is_emptied(path: Path) -> bool:
+    """Whether there is a file of no length. A ledger has its first page before anything is accepted."""
+    return path.is_file() and path.stat().st_size == 0

@@ -132,6 +132,7 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "turn_order": (BEGUN, "turn 18"),
     "turn_counts": ("UPDATE turn SET interruptions = 2 WHERE id = 3", "turn 3"),
     "turn_event": ("UPDATE turn SET event_id = '' WHERE id = 1", "turn 1"),
+    "turn_text": ("UPDATE turn SET text = NULL WHERE id = 1", "turn 1"),
     "turn_plan": ("UPDATE turn SET agent = NULL WHERE id = 1", "turn 1"),
     "turn_end_time": ("UPDATE turn SET finished_at = NULL WHERE id = 1", "turn 1"),
     "delivery_counts": ("UPDATE outbound SET repeat = 1 WHERE id = 1", "delivery 1"),
@@ -143,6 +144,7 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     ),
     "part_nothing_left": ("UPDATE part SET receipt = 'r', delivered_at = 1 WHERE outbound_id = 8", "delivery 8"),
     "part_sequence": ("DELETE FROM part WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
+    "part_text": ("UPDATE part SET text = ' ' WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
     "state_damaged": (no_json, "state.json"),
     "session_stranger": (
         in_state("sessions", "local:ghost", value={"uuid": "s1"}),
@@ -186,6 +188,14 @@ def test_a_sound_home_passes(copied: Path, capsys: pytest.CaptureFixture[str]) -
     }
     assert main(["verify"]) == 0
     assert capsys.readouterr().out == "All is accounted for: 19 turns, 14 deliveries.\n"
+
+
+def test_an_emptied_ledger_is_none_and_is_not_made_anew(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copied / "state.json").unlink()
+    (copied / "push.db").write_bytes(b"")
+    told = ask(capsys)
+    assert (told.code, told.damages) == (1, [("ledger_missing", "push.db")])
+    assert (copied / "push.db").read_bytes() == b""
 
 
 def test_a_home_that_is_not_there_yet_is_not_made(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
