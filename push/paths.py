@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from push import environ
-from push.errors import ConfigError, TemporaryError
+from push.errors import ConfigError, ConflictError, TemporaryError
 
 DIR_MODE = 0o700
 FILE_MODE = 0o600
@@ -66,7 +66,18 @@ class Home:
         )
 
     def make(self) -> None:
-        """Create the folders that a running gateway needs. Raises TemporaryError where it cannot."""
+        """Create the folders that a running gateway needs.
+
+        Raises TemporaryError where it cannot, ConflictError where the home is somebody else's: what we would write
+        there could not be read by its owner.
+        """
+        if self.root.exists() and self.root.stat().st_uid != os.geteuid():
+            raise ConflictError(
+                f"{self.root} belongs to another user (uid {self.root.stat().st_uid})",
+                why="what this user writes there, its owner could not use any more",
+                hint="run push as that user, or set PUSH_HOME to a folder of your own",
+                code="home_of_another",
+            )
         for folder in (self.root, self.spool, self.run, self.logs):
             make_private(folder)
         for file in (self.push_db, self.queue_db, self.state, self.audit):

@@ -59,6 +59,8 @@ def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], N
         if poller:
             poller.close()
         gear.db.close()
+        for number in (signal.SIGTERM, signal.SIGINT):  # a late one must not turn a good end into a death
+            signal.signal(number, signal.SIG_IGN)
 
 
 def take_poll(settings: Settings, command: str) -> Role:

@@ -138,6 +138,13 @@ class Database:
             )
         if version == VERSION:
             return
+        if version == 0 and self.one("SELECT 1 FROM sqlite_master"):
+            raise TemporaryError(
+                f"{self.path} has lost its schema's version",
+                why="it is damaged",
+                hint="push verify",
+                code="ledger_damaged",
+            )
         with self.write():
             for number in range(self._version(), VERSION):
                 for statement in MIGRATIONS[number]:

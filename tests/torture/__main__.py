@@ -63,7 +63,7 @@ def main() -> int:
         verified = place.run("verify", seconds=300).wait()
     print(f"{record.seconds:.0f} s, longest silence {record.longest_silence:.1f} s, kills {record.kills}")
     print(_words(judgement), f"verify={verified}")
-    print("\n".join(judgement.findings[:20]))
+    print("\n".join(judgement.findings[:5]))
     if options.keep:
         print(home)
     else:

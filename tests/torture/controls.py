@@ -13,8 +13,7 @@ from tests.torture.scene import Plan
 _QUIET = Plan(
     0, consumer_kills=0, runner_kills=0, feeder_kills=0, screen_kills=0, queue_losses=0, long="none", quiet_seconds=6
 )
-_KILLS = replace(_QUIET, consumer_kills=5, every_seconds=2.0)
-_LONG = replace(_KILLS, conversations=40, messages=2, long="*", pause=2.0)
+_LONG = replace(_QUIET, conversations=20, messages=2, consumer_kills=2, long="*", calm=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +24,18 @@ class Control:
     faults: tuple[str, ...]
 
 
+_PAIRS = replace(_QUIET, conversations=150, messages=2, workers=8, spread_seconds=0.8)
+_SINGLE = replace(_QUIET, conversations=300, messages=1, consumer_kills=5, every_seconds=1.0)
+_FEW = replace(_QUIET, conversations=20, messages=2)
+
 CONTROLS = {
-    "recheck": Control(replace(_QUIET, conversations=150, messages=2, workers=8, spread_seconds=0.8), ("stranded",)),
-    "copies": Control(replace(_QUIET, conversations=150, messages=2, workers=8, spread_seconds=0.8), ("stranded",)),
-    "sweep": Control(replace(_KILLS, conversations=300, messages=1, every_seconds=1.0), ("stranded",)),
-    "inheritance": Control(_LONG, ("rerun", "failed")),
+    "recheck": Control(_PAIRS, ("stranded",)),
+    "copies": Control(_PAIRS, ("stranded",)),
+    "sweep": Control(_SINGLE, ("stranded",)),
+    "inheritance": Control(_LONG, ("rerun",)),
     "evidence": Control(_LONG, ("overlapping",)),
-    "harvest": Control(_LONG, ("rerun", "failed")),
-    "unlock": Control(replace(_LONG, signal=signal.SIGTERM), ("rerun", "failed", "overlapping")),
-    "order": Control(replace(_QUIET, conversations=20, messages=4), ("disordered",)),
-    "mark": Control(replace(_QUIET, conversations=100, messages=2, screen_kills=12, every_seconds=1.0), ("repeated",)),
+    "harvest": Control(_LONG, ("rerun",)),
+    "unlock": Control(replace(_LONG, signal=signal.SIGTERM), ("rerun",)),
+    "order": Control(replace(_FEW, messages=4), ("disordered",)),
+    "mark": Control(replace(_FEW, screen_seams="delivery.part_sent=kill@3"), ("repeated",)),
 }

@@ -39,7 +39,7 @@ def _wrap(owner: object, name: str, make: Callable[[Callable[..., Any]], Callabl
 
 
 def widen() -> None:
-    """After the last look at a conversation somebody may commit; what has been printed is not yet recorded."""
+    """Between the last look at a conversation and its unlocking, somebody may commit."""
 
     def late(work: Callable[..., Any]) -> Callable[..., Any]:
         def working(*arguments: Any) -> None:
@@ -48,15 +48,7 @@ def widen() -> None:
 
         return working
 
-    def later(part_delivered: Callable[..., Any]) -> Callable[..., Any]:
-        def checkpoint(*arguments: Any) -> None:
-            time.sleep(WINDOW_SECONDS / 4)
-            part_delivered(*arguments)
-
-        return checkpoint
-
     _wrap(Drain, "_work", late)
-    _wrap(outbox, "part_delivered", later)
 
 
 def sweep() -> None:

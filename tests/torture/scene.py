@@ -13,7 +13,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.crash.site import Process, Site
+from tests.crash.site import READY, Process, Site
+
+CALM_SECONDS = 1.5
+SCREENS = 8  # that end at a seam
 
 #: Two lines for each run, and one where another run of the conversation is at work. Some runs take their time. What
 #: it starts holds the conversation's file too, so that whatever a killed run leaves counts as at work.
@@ -22,7 +25,7 @@ read -r c n
 exec 9>>"${DIARY%/*}/busy/$c"
 flock -n 9 || echo "overlap $c $n" >> "$DIARY"
 echo "begin $c $n" >> "$DIARY"
-case $n in LONG) sleep PAUSE ;; esac
+case $n in LONG) PAUSE ;; esac
 echo "re: $c $n"
 """
 
@@ -32,8 +35,10 @@ class Plan:
     """What a run consists of. Something is killed every `every_seconds` on average, until the work is done.
 
     `without` is a piece of `crippled.py`; "" runs Push as it is. `signal` is what consumers get. `long` is the pattern
-    of the numbers of the messages whose run takes `pause` seconds. A conversation's messages come within
-    `spread_seconds` of each other; 0: all come as fast as they can. `quiet_seconds` without any change end the run.
+    of the numbers of the messages whose run pauses. When `calm`, kills come while nothing moves, and the pauses last
+    until all are over: nothing is left to the machine's speed. A conversation's messages come within
+    `spread_seconds` of each other; 0: all come as fast as they can. Screens end at `screen_seams`, and new ones begin.
+    `quiet_seconds` without any change end the run.
     """
 
     seed: int
@@ -50,8 +55,9 @@ class Plan:
     without: str = ""
     signal: signal.Signals = signal.SIGKILL
     long: str = "*7"
-    pause: float = 0.6
+    calm: bool = False
     spread_seconds: float = 0.0
+    screen_seams: str = ""
     quiet_seconds: float = 60.0
 
     @property
@@ -83,7 +89,8 @@ class Scene:
         self._screen: Process
         self._feeder: Process
         (site.root / "busy").mkdir()
-        site.agent.write_text(AGENT.replace("LONG", plan.long).replace("PAUSE", str(plan.pause)))
+        pause = 'while [ ! -e "$GATE" ]; do sleep 0.05; done' if plan.calm else "sleep 0.6"
+        site.agent.write_text(AGENT.replace("LONG", plan.long).replace("PAUSE", pause))
         site.configure(f"turns_workers = {plan.workers}")
         self.printed = site.root / "screen"
 
@@ -107,19 +114,33 @@ class Scene:
         changed, before, told = time.monotonic(), None, 0.0
         while True:
             now = time.monotonic()
-            if kills and now >= due:
+            is_time = self._is_calm(now - changed) if self.plan.calm else now >= due
+            if is_time and kills:
                 kills.pop()()
-                due = now + self._pause()
+                due, changed = now + self._pause(), now
+            elif is_time:
+                self.site.gate.touch()
+            if not self._screen.is_running:
+                self._screen = self._new_screen()
+                self._count("screen")
             state = self._state()
             if state != before:
                 self.record.longest_silence = max(self.record.longest_silence, now - changed)
                 before, changed = state, now
+            if not self._is_ready():
+                changed = now
             if self._is_done(state) or (now - changed > self.plan.quiet_seconds and not self.site.runners()):
                 return
             if now - told > 10:
                 self._say(f"{now:.0f} s: {dict(state[0])}, kills left {len(kills)}")
                 told = now
             time.sleep(0.05)
+
+    def _is_calm(self, silence: float) -> bool:
+        return silence > CALM_SECONDS and bool(self.site.entries()) and self._is_ready()
+
+    def _is_ready(self) -> bool:
+        return all(READY in consumer.err for consumer in self._consumers)
 
     def _state(self) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], int]:
         turns = tuple(self.site.query("SELECT state, count(*) FROM turn GROUP BY state"))
@@ -148,8 +169,11 @@ class Scene:
     def _new_screen(self) -> Process:
         if self.plan.without:
             crippled = ("tests.torture.crippled", self.plan.without, "screen")
-            return self.site.spawn(self._module(*crippled, str(self.printed)))
+            return self.site.spawn(self._module(*crippled, str(self.printed)), seams=self._screen_seams())
         return self.site.spawn(self._module("tests.torture.screen", str(self.printed)))
+
+    def _screen_seams(self) -> str:
+        return self.plan.screen_seams if self.record.kills.get("screen", 0) < SCREENS else ""
 
     def _new_feeder(self) -> Process:
         numbers = (self.plan.seed, self.plan.conversations, self.plan.messages, self.plan.spread_seconds)

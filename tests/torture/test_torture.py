@@ -59,7 +59,9 @@ def test_without_a_guard_it_fails(home: Path, piece: str) -> None:
     assert any(getattr(judgement, fault) for fault in control.faults), judgement
 
 
-@pytest.mark.parametrize(("piece", "guarded"), [("recheck", "none"), ("copies", "children"), ("unlock", "none")])
+@pytest.mark.parametrize(
+    ("piece", "guarded"), [("recheck", "none"), ("copies", "children"), ("unlock", "none"), ("mark", "none")]
+)
 def test_with_all_guards_the_same_run_is_clean(home: Path, piece: str, guarded: str) -> None:
     judgement = _run(home, replace(CONTROLS[piece].plan, without=guarded))
     assert judgement.is_clean, judgement

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from push.errors import ConfigError
-from push.paths import default_home, open_plain
+from push.errors import ConfigError, ConflictError
+from push.paths import Home, default_home, open_plain
 
 
 def test_push_home_wins_and_an_empty_one_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -38,3 +38,12 @@ def test_only_a_regular_file_is_opened_and_nothing_is_waited_for(tmp_path: Path)
         with pytest.raises(FileNotFoundError):
             open_plain(tmp_path / name)
     assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a home that is somebody else's")
+def test_a_home_of_another_user_is_refused_and_left_alone(home: Path) -> None:
+    os.chown(home, 65534, 65534)
+    with pytest.raises(ConflictError, match="belongs to another user") as caught:
+        Home.at(home).make()
+    assert caught.value.exit_code == 6
+    assert list(home.iterdir()) == []

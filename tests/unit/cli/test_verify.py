@@ -237,6 +237,7 @@ MORE = [
         ("schema", "trigger t"),
     ),
     ("a constraint", UNCHECKED, ("schema", "table outbound")),
+    ("the schema's version", "PRAGMA user_version = 0", ("file_damaged", "push.db")),
 ]
 
 
