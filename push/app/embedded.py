@@ -15,14 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from push import assistant, clock, environ
+from push import assistant, clock
 from push.agents import demo, process
 from push.agents import spool as spooling
-from push.agents.environment import agent_environment
-from push.agents.process import Launch
 from push.agents.registry import adapter_for
 from push.agents.spool import Spool
 from push.config.settings import EMBEDDED_AGENTS, Settings
+from push.gateway.planning import launch_for
 from push.locks import FileLock
 from push.model.values import Answered, Request
 from push.paths import make_private, open_private
@@ -115,18 +114,7 @@ def probe(settings: Settings, name: str) -> str | None:
             instructions_file=spool.instructions,
             prompt=_PROMPT,
         )
-        names, values = settings.secret_env_names(), settings.secret_values()
-        base = agent_environment(environ.snapshot(), names, values, settings.agent_env)
-        launch = Launch(
-            argv=adapter.argv(request),
-            env=base | adapter.environment(request),
-            cwd=request.work_dir,
-            deadline_seconds=PROBE_SECONDS,
-            grace_seconds=1.0,
-            output_cap=adapter.output_cap,
-            drop_prefix=adapter.drop_prefix,
-        )
-        process.start(spool, launch, lock.fd).wait(None)
+        process.start(spool, launch_for(settings, adapter, request, (PROBE_SECONDS, 1.0)), lock.fd).wait(None)
         exited = spooling.read_result(spool)
         outcome = adapter.read(request, exited) if exited else None
         spooling.remove(spool)

@@ -11,8 +11,10 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from push import assistant
+from push import assistant, environ
 from push.agents.base import Adapter
+from push.agents.environment import agent_environment
+from push.agents.process import Launch
 from push.agents.registry import adapter_for
 from push.config.settings import Settings
 from push.errors import ConfigError
@@ -120,6 +122,26 @@ def request_for(turn: Turn, plan: Plan, instructions_file: Path, texts: tuple[st
         instructions_file=instructions_file,
         prompt=texts[1],
         interrupted=turn.interruptions > 0,
+    )
+
+
+def launch_for(settings: Settings, adapter: Adapter, request: Request, limits: tuple[float, float]) -> Launch:
+    """How the runner starts the agent; `limits` are the deadline and the grace after it, in seconds.
+
+    The agent's environment is ours without Push's secrets; `agent_env` names what is passed on purpose.
+    """
+    base = agent_environment(
+        environ.snapshot(), settings.secret_env_names(), settings.secret_values(), settings.agent_env
+    )
+    deadline_seconds, grace_seconds = limits
+    return Launch(
+        argv=adapter.argv(request),
+        env=base | adapter.environment(request),
+        cwd=request.work_dir,
+        deadline_seconds=deadline_seconds,
+        grace_seconds=grace_seconds,
+        output_cap=adapter.output_cap,
+        drop_prefix=adapter.drop_prefix,
     )
 
 

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from push import environ
 from push.agents import process
 from push.agents import spool as spooling
-from push.agents.environment import agent_environment
-from push.agents.process import Launch, Recovered
+from push.agents.process import Recovered
 from push.agents.spool import Spool
 from push.audit import Audit
 from push.config.settings import Settings
 from push.errors import PushError, TemporaryError, UsageError
 from push.gateway import commands, replies
-from push.gateway.planning import Planner, Prepared, request_for
+from push.gateway.planning import Planner, Prepared, launch_for, request_for
 from push.ledger import turns
 from push.ledger.database import Database
 from push.ledger.moves import StaleRow
@@ -144,21 +142,7 @@ class TurnWorker:
     def _execute(self, turn: Turn, prepared: Prepared, spool: Spool, lock_fd: int) -> Step:
         adapter, plan = prepared.adapter, prepared.plan
         request = request_for(turn, plan, spool.instructions, (prepared.instructions, prepared.prompt))
-        environment = agent_environment(
-            environ.snapshot(),
-            self._settings.secret_env_names(),
-            self._settings.secret_values(),
-            self._settings.agent_env,
-        )
-        launch = Launch(
-            argv=adapter.argv(request),
-            env=environment | adapter.environment(request),
-            cwd=request.work_dir,
-            deadline_seconds=self._settings.run_timeout,
-            grace_seconds=GRACE_SECONDS,
-            output_cap=adapter.output_cap,
-            drop_prefix=adapter.drop_prefix,
-        )
+        launch = launch_for(self._settings, adapter, request, (self._settings.run_timeout, GRACE_SECONDS))
         runner = process.start(spool, launch, lock_fd)
         seam("turn.runner_started")
         self._gear.audit.record(
