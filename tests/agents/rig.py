@@ -101,7 +101,9 @@ class Rig:
                 continue
         return found
 
-    def end_leftovers(self) -> None:
+    def end_leftovers(self, count: int = 0) -> None:
+        """Kill the sleeps that live, once there are `count`: a shell's child may still be on its way to become one."""
+        until(lambda: len(self.living()) >= count)
         for pid in self.living():
             os.kill(pid, signal.SIGKILL)
         until(lambda: not self.living())

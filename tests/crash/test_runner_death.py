@@ -170,7 +170,7 @@ def test_a_runner_killed_at_its_seams(rig: Rig, monkeypatch: pytest.MonkeyPatch,
         assert rig.output().startswith(printed)
         assert bool(rig.output()) == bool(printed)
     if isinstance(found, Exited):
-        rig.end_leftovers()
+        rig.end_leftovers(1)
     assert rig.living() == []
 
 

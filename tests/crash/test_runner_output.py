@@ -63,14 +63,13 @@ def test_c45_a_detached_process_that_holds_standard_output_delays_nothing(rig: R
     assert time.monotonic() - began < 2
     assert (exited.ending, exited.code, rig.output()) == ("exited", 0, b"answer\n")
     assert exited.left == 2
-    until(lambda: len(rig.living()) == 2)  # what a normal end leaves behind is its owner's
-    rig.end_leftovers()
+    rig.end_leftovers(2)  # what a normal end leaves behind is its owner's
 
 
 def test_c45_nor_does_one_that_holds_the_filters_pipe(rig: Rig) -> None:
     exited = rig.finish("sh", "-c", f"{rig.sleep} & echo noise; echo answer", drop_prefix=b"noise")
     assert (exited.ending, rig.output()) == ("exited", b"answer\n")
-    rig.end_leftovers()
+    rig.end_leftovers(1)
 
 
 def test_nor_one_that_goes_on_printing_into_it(rig: Rig) -> None:

@@ -126,7 +126,7 @@ def test_the_agents_lock_lives_exactly_as_long_as_the_agent(rig: Rig, program: s
     os.kill(rig.agent_pid(), signal.SIGKILL)
     assert rig.end(runner).left == 1
     assert not _is_locked(rig.spool.agent)
-    rig.end_leftovers()
+    rig.end_leftovers(1)
 
 
 @pytest.mark.parametrize(
