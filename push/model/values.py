@@ -12,6 +12,9 @@ class Inbound:
 
     `conversation` is channel-qualified (`local:ann`); `event_id` is unique within the channel; `target` is where the
     answer goes, opaque to all but the provider; `received_ms` is when the channel saw it.
+    `message_ref` is the channel's name of the message, by which an edit finds it. `context` is what was replied to,
+    quoted or forwarded: the agent reads it before the text. `hold_ms` > 0 postpones the turn, for what may follow to
+    join it; `joins` says that this text may be the rest of one that is held.
     """
 
     channel: str
@@ -22,6 +25,12 @@ class Inbound:
     text: str
     received_ms: int
     kind: str = "message"
+    lane: str = "turns"  # "control": handled at once, beside what waits
+    ahead: bool = False  # handled before what waits (`/now`)
+    message_ref: str | None = None
+    context: str | None = None
+    hold_ms: int = 0
+    joins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,14 @@ class Accepted:
 @dataclass(frozen=True, slots=True)
 class Duplicate:
     """The channel's event was committed before, as turn `turn_id`."""
+
+    turn_id: int
+    conversation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The message is committed, and belongs to turn `turn_id`: the rest of a pasted text that the channel had split."""
 
     turn_id: int
     conversation_id: int
@@ -77,6 +94,9 @@ class Turn:
     delays: int
     not_before: int | None
     received_at: int
+    lane: str
+    ahead: bool
+    context: str | None
     plan: Plan | None
 
 
@@ -193,17 +213,55 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a reply as the channel will show it.
+
+    `entities` is its formatting in the channel's own form (Telegram: a JSON list), opaque to all but the provider.
+    """
+
+    text: str
+    entities: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A reply ready to be committed: its parts in order, and the Markdown they were made from (None: plain text)."""
+
+    parts: tuple[Part, ...]
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundPart:
+    """A part and how far it got. `repeats` counts the sends whose outcome was never known."""
+
+    seq: int
+    part: Part
+    delivered: bool
+    repeats: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Outbound:
-    """A reply on its way out. `parts` are (sequence, text, delivered) in order."""
+    """A reply on its way out. Instants are milliseconds since 1970.
+
+    `attempt` counts sends that may have been executed or were refused; `delays` those that proved not executed, since
+    the last that was. `late` says that a person sent it again after it had been given up. `not_before` postpones it.
+    """
 
     id: int
     conversation_id: int
     turn_id: int | None
+    channel: str
     target: str
     state: str
     attempt: int
+    delays: int
     repeat: bool
-    parts: tuple[tuple[int, str, bool], ...] = field(default=())
+    late: bool
+    not_before: int | None
+    created_at: int
+    parts: tuple[OutboundPart, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +281,10 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The service said no; trying again changes nothing."""
+    """The service said no. With `final`, trying again changes nothing; else it is tried three times in all."""
 
     reason: str
+    final: bool = True
 
 
 @dataclass(frozen=True, slots=True)
