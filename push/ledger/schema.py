@@ -113,6 +113,93 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         ) STRICT""",
         "CREATE INDEX transition_row ON transition (machine, row_id, id)",
     ),
+    (
+        "ALTER TABLE conversation ADD COLUMN agent TEXT",
+        "ALTER TABLE conversation ADD COLUMN model TEXT",
+        "ALTER TABLE turn ADD COLUMN lane TEXT NOT NULL DEFAULT 'turns' CHECK (lane IN ('turns', 'control'))",
+        "ALTER TABLE turn ADD COLUMN ahead INTEGER NOT NULL DEFAULT 0 CHECK (ahead IN (0, 1))",
+        "ALTER TABLE turn ADD COLUMN message_ref TEXT",
+        "ALTER TABLE turn ADD COLUMN context TEXT",
+        "ALTER TABLE turn ADD COLUMN merged_into INTEGER REFERENCES turn(id)",
+        "ALTER TABLE turn ADD COLUMN acknowledged_at INTEGER",
+        "CREATE INDEX turn_message ON turn (channel, message_ref) WHERE message_ref IS NOT NULL",
+        "CREATE INDEX turn_merged ON turn (merged_into) WHERE merged_into IS NOT NULL",
+        f"CREATE INDEX turn_control ON turn (conversation_id, id) WHERE lane = 'control' AND state IN {TURN_OPEN}",
+        """CREATE TABLE revision (
+            turn_id INTEGER NOT NULL REFERENCES turn(id),
+            replaced_at INTEGER NOT NULL,
+            text TEXT
+        ) STRICT""",
+        "CREATE INDEX revision_turn ON revision (turn_id)",
+        "ALTER TABLE outbound ADD COLUMN urgent INTEGER NOT NULL DEFAULT 0 CHECK (urgent IN (0, 1))",
+        "ALTER TABLE outbound ADD COLUMN notice TEXT",
+        "ALTER TABLE outbound ADD COLUMN source TEXT",
+        "ALTER TABLE outbound ADD COLUMN delays INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE outbound ADD COLUMN requeued_at INTEGER",
+        "ALTER TABLE outbound ADD COLUMN told_at INTEGER",
+        "ALTER TABLE outbound ADD COLUMN dismissed_at INTEGER",
+        "ALTER TABLE part ADD COLUMN entities TEXT",
+        "ALTER TABLE part ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0",
+        """CREATE INDEX outbound_repeated ON outbound (id)
+            WHERE state = 'delivered' AND repeat = 1 AND dismissed_at IS NULL""",
+        f"CREATE INDEX outbound_untold ON outbound (conversation_id) WHERE state IN {OUTBOUND_STUCK} AND told_at IS NULL",
+        # How far a channel was read, in the commit that stored what was read: state.json's cursor comes after it.
+        """CREATE TABLE cursor (
+            channel TEXT NOT NULL,
+            owner TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            read_at INTEGER NOT NULL,
+            PRIMARY KEY (channel, owner)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE allowed (
+            channel TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('user', 'chat')),
+            id TEXT NOT NULL,
+            note TEXT,
+            added_at INTEGER NOT NULL,
+            PRIMARY KEY (channel, kind, id)
+        ) STRICT, WITHOUT ROWID""",
+        # Of an unlisted sender: only that he was there.
+        """CREATE TABLE refusal (
+            channel TEXT NOT NULL,
+            sender TEXT NOT NULL,
+            chat TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            first_at INTEGER NOT NULL,
+            last_at INTEGER NOT NULL,
+            PRIMARY KEY (channel, sender, chat)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX refusal_last ON refusal (last_at)",
+        """CREATE TABLE rejected (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            channel TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            raw TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            rejected_at INTEGER NOT NULL,
+            dismissed_at INTEGER
+        ) STRICT""",
+        "CREATE INDEX rejected_listed ON rejected (id) WHERE dismissed_at IS NULL",
+        # What was sent lately from a budget, and until when the service wants silence.
+        """CREATE TABLE pace (
+            channel TEXT NOT NULL,
+            key TEXT NOT NULL,
+            sent TEXT NOT NULL DEFAULT '[]',
+            paused_until INTEGER,
+            pause_reason TEXT,
+            PRIMARY KEY (channel, key)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX pace_paused ON pace (channel, key) WHERE paused_until IS NOT NULL",
+        # Messages that say what a run is doing, to be removed when it is over.
+        """CREATE TABLE progress (
+            turn_id INTEGER PRIMARY KEY REFERENCES turn(id),
+            channel TEXT NOT NULL,
+            target TEXT NOT NULL,
+            receipt TEXT NOT NULL,
+            posted_at INTEGER NOT NULL,
+            edited_at INTEGER NOT NULL
+        ) STRICT""",
+    ),
 )
 
 VERSION: Final = len(MIGRATIONS)

@@ -245,8 +245,9 @@ class OutboundPart:
 class Outbound:
     """A reply on its way out. Instants are milliseconds since 1970.
 
-    `attempt` counts sends that may have been executed or were refused; `delays` those that proved not executed, since
-    the last that was. `late` says that a person sent it again after it had been given up. `not_before` postpones it.
+    `attempt` counts sends that may have been executed or were refused; `delays` those that proved not executed.
+    `urgent` overtakes the others of its target. `late` says that a person sent it again after it had been given up,
+    and `since` is when, else when it was committed. `not_before` postpones it.
     """
 
     id: int
@@ -258,10 +259,24 @@ class Outbound:
     attempt: int
     delays: int
     repeat: bool
+    urgent: bool
     late: bool
+    reason: str | None
     not_before: int | None
     created_at: int
+    since: int
     parts: tuple[OutboundPart, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """A budget that sends draw from: at most `count` within `seconds`, for each of `limits`.
+
+    `key` names whose budget it is within the channel ("" for the whole channel).
+    """
+
+    key: str
+    limits: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from push.model.values import Inbound, Part, Rendered, SendOutcome
+from push.model.values import Inbound, Pace, Part, Rendered, SendOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +124,6 @@ class Reader(Protocol):
     def close(self) -> None:
         """Close the connections."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """A budget that sends draw from: at most `count` within `seconds`, for each of `limits`.
-
-    `key` names whose budget it is within the channel ("" for the whole channel).
-    """
-
-    key: str
-    limits: tuple[tuple[int, float], ...]
 
 
 class Channel(Protocol):
