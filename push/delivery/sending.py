@@ -1,43 +1,129 @@
-"""Sending one outbound row. Does not own whose turn it is, nor how a channel sends.
+"""Sending one outbound row: what each outcome of an attempt leads to. Does not own whose turn it is (`push.tasks`).
 
-The row is `sending` before the first part leaves, so that a killed sender leaves an unknown outcome and never a
-forgotten one. The caller holds the target's lock.
+The row is `sending` before a part leaves, so that a killed sender leaves an unknown outcome and never a forgotten one.
+The caller holds the lock of the target's stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from push.ledger import outbox
+from push import clock
+from push.delivery import notes
+from push.ledger import outbox, pace
 from push.ledger.database import Database
-from push.model.values import Delivered, NotSent, Outbound, Refused, SendOutcome, Unknown
+from push.model.values import (
+    Delivered,
+    NotSent,
+    Outbound,
+    OutboundPart,
+    Pace,
+    Part,
+    Refused,
+    SendOutcome,
+    Unknown,
+)
 from push.seams import seam
 
-#: Sends part (sequence, text) of a row, once.
-SendPart = Callable[[int, str], SendOutcome]
+#: Refusals that may not be for good are tried this often in all.
+MAX_ATTEMPTS = 3
+_REFUSED_SECONDS = 5.0
+_LONGEST_BACKOFF_SECONDS = 60.0
 
-RETRY_SECONDS = 1.0
+#: Sends a part of a row, once, with a note before its text ("" for none).
+SendPart = Callable[[int, Part, str], SendOutcome]
 
 
-def send(db: Database, row: Outbound, send_part: SendPart) -> SendOutcome:
-    """Send what of `row` is not yet delivered, in order; returns the outcome of the last part tried."""
-    outbox.sending(db, row)
-    outcome: SendOutcome = Unknown("nothing to send")
-    for sequence, text, done in row.parts:
-        if done:
-            continue
-        outcome = send_part(sequence, text)
-        seam("delivery.part_sent")
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How long an unsent row is tried (seconds), and whether an unknown outcome is followed by one more send."""
+
+    expire_after: float
+    resend_unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The row is out of the way: delivered, given up, or held for a person."""
+
+    delivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The row, and those behind it, wait until this instant (milliseconds since 1970)."""
+
+    until: int
+
+
+class Sender:
+    """Sends rows of one channel by one policy."""
+
+    def __init__(self, db: Database, policy: Policy, send_part: SendPart, paces: Sequence[Pace] = ()) -> None:
+        """The first of `paces` is the chat's own: a pause that the service asks for stops it."""
+        self._db = db
+        self._policy = policy
+        self._send_part = send_part
+        self._paces = paces
+
+    def send(self, row: Outbound) -> Ended | Waits:
+        """Send what of `row` is not delivered yet, in order, as far as budgets and outcomes allow."""
+        if row.state == "sending":  # we hold the stream's lock: whoever was sending it is dead
+            return self._unknown(row, _next(row), "sender_died", "recovery")
+        if row.state == "waiting" and clock.now_ms() - row.since > self._policy.expire_after * 1000:
+            outbox.end(self._db, row, "failed", "expired")
+            return Ended(delivered=False)
+        free = outbox.claim(self._db, row, self._paces)
+        return Waits(free) if free is not None else self._send(row)
+
+    def _send(self, row: Outbound) -> Ended | Waits:
+        row = outbox.get(self._db, row.id)
+        first = True
+        for part in row.parts:
+            if part.delivered:
+                continue
+            outcome = self._send_part(part.seq, part.part, notes.before(row, part, is_first=first))
+            first = False
+            seam("delivery.part_sent")
+            if not isinstance(outcome, Delivered):
+                return self._not_delivered(row, part, outcome)
+            until = outbox.part_delivered(self._db, row, part.seq, outcome.receipt, self._paces)
+            if until is not None:
+                return Waits(until)
+        return Ended(delivered=True)
+
+    def _not_delivered(self, row: Outbound, part: OutboundPart, outcome: NotSent | Refused | Unknown) -> Ended | Waits:
         match outcome:
-            case Delivered(receipt):
-                outbox.part_delivered(db, row, sequence, receipt)
             case NotSent(reason, retry_after):
-                outbox.not_sent(db, row, reason, retry_after if retry_after is not None else RETRY_SECONDS)
-                return outcome
+                return Waits(self._later(row, reason, retry_after))
+            case Refused(reason, final) if final or row.attempt >= MAX_ATTEMPTS:
+                outbox.end(self._db, row, "failed", reason)
+                return Ended(delivered=False)
             case Refused(reason):
-                outbox.end(db, row, "failed", reason)
-                return outcome
+                return Waits(outbox.try_again(self._db, row, reason, _REFUSED_SECONDS * row.attempt))
             case Unknown(reason):
-                outbox.end(db, row, "unknown", reason)
-                return outcome
-    return outcome
+                return self._unknown(row, part, reason, "sender")
+
+    def _later(self, row: Outbound, reason: str, retry_after: float | None) -> int:
+        """Proven not executed: after what the service asks for, which holds for the whole chat, else backing off."""
+        if retry_after is None:
+            backoff = min(2.0**row.delays, _LONGEST_BACKOFF_SECONDS)
+            return outbox.not_sent(self._db, row, reason, backoff * random.uniform(0.8, 1.2))  # noqa: S311  no secret
+        if self._paces and retry_after > 0:
+            pace.pause(self._db, row.channel, self._paces[0].key, retry_after, reason)
+        return outbox.not_sent(self._db, row, reason, retry_after)
+
+    def _unknown(self, row: Outbound, part: OutboundPart, reason: str, by: str) -> Ended | Waits:
+        """It may have been executed: once more, marked; a second time, or where the owner wants it, a person decides."""
+        if part.repeats or not self._policy.resend_unknown:
+            outbox.hold(self._db, row, reason, by)
+            return Ended(delivered=False)
+        outbox.unknown(self._db, row, part.seq, reason, by)
+        return Waits(clock.now_ms())
+
+
+def _next(row: Outbound) -> OutboundPart:
+    """The part that a dead sender had in hand."""
+    return next(part for part in row.parts if not part.delivered)

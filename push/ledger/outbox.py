@@ -1,4 +1,4 @@
-"""Outbound rows: replies and notices on their way out, with a checkpoint per part. Does not own sending (`push.delivery`).
+"""Outbound rows: replies and notices on their way out, a checkpoint per part. Does not own sending (`push.delivery`).
 
 Each target has two streams: the answers to control commands, which overtake, and everything else.
 """

@@ -11,6 +11,7 @@ from enum import Enum
 from push import clock
 from push.ledger.database import Database
 from push.ledger.moves import move
+from push.ledger.outbox import PACED
 from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
 from push.model.machines import OUTBOUND
 
@@ -23,8 +24,12 @@ _DELIVERY = (
     "FROM outbound o {by} JOIN conversation c ON c.id = o.conversation_id WHERE "
 )
 _WAITING_TURNS = f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL)"
-_WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting'"
+_WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting' AND o.reason IS NOT '{PACED}'"
 _FAILED_TURNS = "t.state = 'failed' AND t.dismissed_at IS NULL"
+_REPEAT = (
+    "UPDATE part SET repeats = repeats + 1 WHERE outbound_id = ? AND seq = "
+    "(SELECT min(seq) FROM part WHERE outbound_id = ? AND delivered_at IS NULL)"
+)
 #: Each reads its partial index: of the rows that ended well, none is looked at.
 QUERIES = (
     f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?",
@@ -98,8 +103,10 @@ def send_again(db: Database, number: int) -> Done:
             case "failed" | "unknown" as state:
                 newest = db.one("SELECT max(id) FROM outbound")
                 columns: dict[str, object] = {"goes_after": newest[0] if newest else None, "finished_at": None}
+                columns |= {"requeued_at": clock.now_ms(), "attempt": 0, "delays": 0, "not_before": None}
                 if state == "unknown":
                     columns["repeat"] = 1
+                    db.execute(_REPEAT, (number, number))
                 edge = (state, "waiting", "operator")
                 move(db, OUTBOUND, number, edge, reason="sent_again", **columns)
             case "waiting":

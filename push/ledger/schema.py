@@ -142,7 +142,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE part ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0",
         """CREATE INDEX outbound_repeated ON outbound (id)
             WHERE state = 'delivered' AND repeat = 1 AND dismissed_at IS NULL""",
-        f"CREATE INDEX outbound_untold ON outbound (conversation_id) WHERE state IN {OUTBOUND_STUCK} AND told_at IS NULL",
+        f"""CREATE INDEX outbound_untold ON outbound (conversation_id)
+            WHERE state IN {OUTBOUND_STUCK} AND told_at IS NULL""",
         # How far a channel was read, in the commit that stored what was read: state.json's cursor comes after it.
         """CREATE TABLE cursor (
             channel TEXT NOT NULL,

@@ -2,93 +2,120 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from push import clock
-from push.ledger import outbox
+from push.ledger import arrivals, outbox
 from push.ledger.database import Database, Row
-from push.ledger.moves import born, move
+from push.ledger.moves import move
 from push.ledger.schema import TURN_OPEN
 from push.model.machines import TURN, Actor
-from push.model.values import Accepted, Duplicate, Inbound, Plan, Turn, Usage
+from push.model.values import Plan, Rendered, Turn, Usage
 from push.seams import seam
 
 _COLUMNS = (
     "t.id, t.conversation_id, c.key, t.channel, t.target, t.sender, t.kind, t.text, t.state, t.attempt, "
-    "t.interruptions, t.delays, t.not_before, t.received_at, t.agent, t.session_id, t.is_new, t.epoch, t.work_dir, "
+    "t.interruptions, t.delays, t.not_before, t.received_at, t.lane, t.ahead, t.context, "
+    "t.agent, t.session_id, t.is_new, t.epoch, t.work_dir, "
     "t.instructions_sha256, t.rehydrated"
 )
 _FIELDS = tuple(field for field in Turn.__slots__ if field != "plan")
 _FROM = "FROM turn t JOIN conversation c ON c.id = t.conversation_id"
-_HEAD = f"SELECT {_COLUMNS} {_FROM} WHERE t.conversation_id = ? AND t.state IN {TURN_OPEN} ORDER BY t.id LIMIT 1"
-_HEADS = (
-    "SELECT h.conversation_id, t.not_before FROM "
-    f"(SELECT conversation_id, min(id) AS id FROM turn WHERE state IN {TURN_OPEN} GROUP BY conversation_id) h "
-    "JOIN turn t ON t.id = h.id"
+#: What has begun goes on; then what a person wanted at once (`/now`); then in order.
+_ORDER = "(t.state = 'queued' AND t.attempt = 0), t.ahead DESC, t.id"
+_HEAD = (
+    f"SELECT {_COLUMNS} {_FROM} WHERE t.conversation_id = ? AND t.state IN {TURN_OPEN} AND t.lane = 'turns' "
+    f"ORDER BY {_ORDER} LIMIT 1"
 )
-_INSERT = (
-    "INSERT INTO turn (conversation_id, channel, event_id, sender, target, kind, text, state, received_at, queued_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)"
+_HEADS = (
+    "SELECT conversation_id, not_before FROM (SELECT t.conversation_id, t.not_before, "
+    f"row_number() OVER (PARTITION BY t.conversation_id ORDER BY {_ORDER}) AS place "
+    f"FROM turn t INDEXED BY turn_open WHERE t.state IN {TURN_OPEN} AND t.lane = 'turns') WHERE place = 1"
+)
+_CONTROL = (
+    f"SELECT {_COLUMNS} FROM turn t INDEXED BY turn_control JOIN conversation c ON c.id = t.conversation_id "
+    f"WHERE t.lane = 'control' AND t.state IN {TURN_OPEN} AND t.conversation_id = ? ORDER BY t.id LIMIT 1"
+)
+_IMPATIENT = (
+    f"SELECT DISTINCT conversation_id FROM turn INDEXED BY turn_open WHERE state IN {TURN_OPEN} AND ahead = 1 "
+    "AND state = 'queued'"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What ends a turn: the parts of the reply in order, what the run cost, and the session it happened in.
+    """What ends a turn: the reply as its channel shows it, what the run cost, and the session it happened in.
 
     Some CLIs choose the session's id themselves, so that only their output tells it.
     """
 
-    parts: tuple[str, ...]
+    text: Rendered
     usage: Usage | None = None
     session_id: str | None = None
-
-
-def accept(db: Database, message: Inbound) -> Accepted | Duplicate:
-    """Commit one accepted message as a queued turn; the same channel event a second time changes nothing."""
-    now = clock.now_ms()
-    seam("intake.before_commit")
-    with db.write():
-        known = db.one(
-            "SELECT id, conversation_id FROM turn WHERE channel = ? AND event_id = ?",
-            (message.channel, message.event_id),
-        )
-        if known:
-            return Duplicate(int(known[0]), int(known[1]))
-        conversation = _conversation_id(db, message, now)
-        turn_id = db.insert(
-            _INSERT,
-            (
-                conversation,
-                message.channel,
-                message.event_id,
-                message.sender,
-                message.target,
-                message.kind,
-                message.text,
-                message.received_ms,
-                now,
-            ),
-        )
-        born(db, TURN, turn_id, "queued", "channel")
-    seam("intake.committed")
-    return Accepted(turn_id, conversation)
-
-
-def _conversation_id(db: Database, message: Inbound, now: int) -> int:
-    row = db.one("SELECT id FROM conversation WHERE key = ?", (message.conversation,))
-    if row:
-        return int(row[0])
-    return db.insert(
-        "INSERT INTO conversation (key, channel, created_at) VALUES (?, ?, ?)",
-        (message.conversation, message.channel, now),
-    )
 
 
 def head(db: Database, conversation_id: int) -> Turn | None:
     """The oldest open turn of a conversation: the only one that may be worked on."""
     row = db.one(_HEAD, (conversation_id,))
     return _turn(row) if row else None
+
+
+def control_head(db: Database, conversation_id: int) -> Turn | None:
+    """The oldest open command of a conversation that is handled at once, beside what waits."""
+    row = db.one(_CONTROL, (conversation_id,))
+    return _turn(row) if row else None
+
+
+def open_controls(db: Database) -> list[int]:
+    """Conversations with work for the control lane: open commands, and messages that want the running one stopped."""
+    sql = f"SELECT DISTINCT conversation_id FROM turn WHERE lane = 'control' AND state IN {TURN_OPEN}"
+    return sorted({int(row[0]) for row in (*db.rows(sql), *db.rows(_IMPATIENT))})
+
+
+def waiting(db: Database, conversation_id: int) -> list[Turn]:
+    """Every open turn of a conversation in the order in which they are handled, without control commands."""
+    return [_turn(row) for row in db.rows(_HEAD.replace("LIMIT 1", ""), (conversation_id,))]
+
+
+def whole_text(db: Database, turn: Turn) -> str:
+    """The message, with the pieces that joined it."""
+    pieces = db.rows("SELECT coalesce(text, '') FROM turn WHERE merged_into = ? ORDER BY id", (turn.id,))
+    return arrivals.joined([turn.text, *(str(text) for (text,) in pieces)])
+
+
+def last_message(db: Database, turn: Turn) -> Turn | None:
+    """The newest message before `turn` in its conversation: what `/retry` runs again."""
+    row = db.one(
+        f"SELECT {_COLUMNS} {_FROM} WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' "
+        "AND t.merged_into IS NULL ORDER BY t.id DESC LIMIT 1",
+        (turn.conversation_id, turn.id),
+    )
+    return _turn(row) if row else None
+
+
+def become_message(db: Database, turn: Turn, text: str, context: str | None) -> None:
+    """A queued command turns into the message that it stands for (`/retry`)."""
+    with db.write():
+        sql = "UPDATE turn SET kind = 'message', text = ?, context = ? WHERE id = ? AND state = 'queued'"
+        db.execute(sql, (text, context, turn.id))
+
+
+def acknowledge(db: Database, turn_ids: Sequence[int]) -> None:
+    """The person was told that these wait; never again."""
+    now = clock.now_ms()
+    with db.write():
+        for turn_id in turn_ids:
+            db.execute("UPDATE turn SET acknowledged_at = ? WHERE id = ?", (now, turn_id))
+
+
+def unacknowledged(db: Database, conversation_id: int) -> list[int]:
+    """Queued messages of a conversation whose sender was not told yet that they wait."""
+    sql = (
+        f"SELECT id FROM turn INDEXED BY turn_open WHERE conversation_id = ? AND state IN {TURN_OPEN} "
+        "AND state = 'queued' AND attempt = 0 AND lane = 'turns' AND kind = 'message' AND acknowledged_at IS NULL"
+    )
+    return [int(row[0]) for row in db.rows(sql, (conversation_id,))]
 
 
 def get(db: Database, turn_id: int) -> Turn | None:
@@ -126,12 +153,12 @@ def answer(db: Database, turn: Turn, reply: Reply, by: Actor) -> None:
     _end(db, turn, reply, (turn.state, "answered", by), {"reason": None})
 
 
-def answer_command(db: Database, turn: Turn, text: str) -> None:
+def answer_command(db: Database, turn: Turn, text: Rendered) -> None:
     """`queued -> running -> answered` in one step: a command of the gateway needs no agent."""
     with db.write():
         move(db, TURN, turn.id, ("queued", "running", "worker"), started_at=clock.now_ms())
         move(db, TURN, turn.id, ("running", "answered", "worker"), finished_at=clock.now_ms(), not_before=None)
-        outbox.enqueue(db, turn, (text,))
+        outbox.enqueue(db, turn, text)
     seam("turn.command_committed")
 
 
@@ -156,7 +183,7 @@ def _end(db: Database, turn: Turn, reply: Reply, edge: tuple[str, str, Actor], c
     seam("turn.before_answer_commit")
     with db.write():
         move(db, TURN, turn.id, edge, finished_at=clock.now_ms(), not_before=None, **columns)
-        outbox.enqueue(db, turn, reply.parts)
+        outbox.enqueue(db, turn, reply.text)
     seam("turn.answer_committed")
 
 
@@ -216,9 +243,9 @@ def recent_messages(db: Database, turn: Turn, limit: int) -> list[tuple[str, str
     Of the replies only delivered ones, and only the agent's own: our sentence about a failure is not its word.
     """
     rows = db.rows(
-        "SELECT t.id, t.text, (SELECT group_concat(text, '') FROM (SELECT p.text FROM outbound o "
-        "JOIN part p ON p.outbound_id = o.id WHERE o.turn_id = t.id AND o.state = 'delivered' "
-        "AND t.state = 'answered' ORDER BY p.seq)) FROM turn t "
+        "SELECT t.id, t.text, (SELECT coalesce(o.source, (SELECT group_concat(text, '') FROM (SELECT p.text FROM part p "
+        "WHERE p.outbound_id = o.id ORDER BY p.seq))) FROM outbound o WHERE o.turn_id = t.id "
+        "AND o.state = 'delivered' AND t.state = 'answered') FROM turn t "
         "WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' ORDER BY t.id DESC LIMIT ?",
         (turn.conversation_id, turn.id, limit),
     )
@@ -277,8 +304,9 @@ def _after(seconds: float) -> int:
 
 
 def _turn(row: Row) -> Turn:
-    agent, session_id, is_new, epoch, work_dir, digest, rehydrated = row[14:]
+    lane, ahead, context, agent, session_id, is_new, epoch, work_dir, digest, rehydrated = row[14:]
     plan = None
     if agent is not None:
         plan = Plan(agent, session_id, bool(is_new), epoch, work_dir, digest, rehydrated)
-    return Turn(**dict(zip(_FIELDS, row[:14], strict=True)), plan=plan)
+    fields = (*row[:14], lane, bool(ahead), context)
+    return Turn(**dict(zip(_FIELDS, fields, strict=True)), plan=plan)

@@ -45,7 +45,7 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Nothing to do. `reason` is a stable code: not_allowlisted, group_not_addressed, unknown_kind, malformed, …
+    """Nothing to do. `reason` is a stable code, such as not_allowlisted, group_not_addressed or malformed.
 
     `sender` and `chat` are ids, where the update has them. Of an unlisted sender nothing but these is kept.
     """
