@@ -15,13 +15,14 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import httpx
 from pydantic import SecretStr
 
 from push import __version__, clock
 from push.config.kinds import TOKEN_SHAPE, token_complaint
+from push.config.settings import Telegram
 from push.errors import ConfigError
 from push.providers.telegram.connections import Connections
 
@@ -79,9 +80,20 @@ class BotApi:
     def __init__(self, base_url: str, token: SecretStr, *, connections: int) -> None:
         """Raises ConfigError where `token` cannot be one, without showing it."""
         if got := token_complaint(token.get_secret_value()):
-            raise ConfigError(f"the bot token is {got}", why=f"it must be {TOKEN_SHAPE}", hint="push config check")
+            raise ConfigError(f"the bot token is {got}", why=f"it must be {TOKEN_SHAPE}", hint="push config validate")
         self._address = f"{base_url.rstrip('/')}/bot{token.get_secret_value()}/"
         self._connections = Connections(connections)
+
+    @classmethod
+    def of(cls, telegram: Telegram, *, connections: int) -> Self:
+        """The bot of the settings. Raises ConfigError where they have no token, or what cannot be one."""
+        if telegram.bot_token is None:
+            raise ConfigError(
+                "Telegram is on, and there is no bot token",
+                why=f"neither telegram.bot_token is set, nor the variable {telegram.bot_token_env}",
+                hint="@BotFather in Telegram gives one to whoever makes a bot",
+            )
+        return cls(telegram.base_url, telegram.bot_token, connections=connections)
 
     def call(self, method: str, params: Mapping[str, object], *, timeout_seconds: float) -> Reply:
         """Call `method` once. Never raises; ends after `timeout_seconds`, but for the time that a name takes."""
