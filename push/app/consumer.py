@@ -8,22 +8,27 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from push import clock
 from push.agents import process
 from push.agents.spool import Spool
-from push.ledger import turns
+from push.ledger import outbox, turns
 from push.model.values import Turn
-from push.providers import local
-from push.tasks import roles, sweep, wake
+from push.tasks import deliver, roles, sweep, wake
+from push.tasks.bells import Bells
+from push.tasks.control import Control
+from push.tasks.deliver import Deliver
 from push.tasks.drain import Drain, is_due, take_watch
-from push.tasks.queue import Lane
+from push.tasks.later import Later
 from push.tasks.roles import Role
+from push.tasks.signs import Signs
 from push.tasks.sweep import Sweep
 from push.tasks.turns import Gear, TurnWorker
 
 SUPERVISE_SECONDS = 30.0
 GRACEFUL_SECONDS = 10.0
+_WORKERS = {"control": 2, "answers": 4, "deliver": 4, "signs": 2}
 
 log = logging.getLogger(__name__)
 
@@ -35,59 +40,82 @@ class Consumer:
         home = gear.settings.home
         self._gear = gear
         self._role: Role = roles.take_consumer(home.run, command)
+        self._later = Later()
+        worker = TurnWorker(gear, self._ended)
+        folders = (home.run / "locks", home.spool)
         drain = Drain(
-            gear.db,
-            TurnWorker(gear, self._announce),
-            gear.stop,
-            (home.run / "locks", home.spool),
-            (self._ring, lambda: sweep.call(home.run)),
+            gear.db, worker, gear.stop, folders, (lambda key: self._ring("turns", key), lambda: sweep.call(home.run))
         )
-        self.turns = turns_lane(gear, drain)
-        self._sweep = Sweep(gear.db, home, gear.stop, self.turns.ring, self._role.beat)
+        handlers: dict[str, Callable[[Any], None]] = {
+            "turns": drain,
+            "control": Control(gear, self._ended, lambda key: self._ring("turns", key)),
+            "answers": self._deliver("answers", deliver.URGENT),
+            "deliver": self._deliver("deliver", deliver.NORMAL),
+            "signs": Signs(gear, lambda instant, key: self._ring_at(instant, "signs", key)),
+        }
+        self.bells = Bells(home, handlers)
+        self._workers = _WORKERS | {"turns": gear.settings.turns_workers}
+        self._sweep = Sweep(gear.db, home, gear.stop, self.bells, self._role.beat)
         self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+
+    def _deliver(self, lane: str, stream: int) -> Deliver:
+        gear = self._gear
+        bells = (lambda key: self._ring(lane, key), lambda instant, key: self._ring_at(instant, lane, key))
+        return Deliver(stream, (gear.settings, gear.db, gear.stop), gear.channels, bells)
 
     def start(self) -> None:
         """Start the workers, then ring for everything that an earlier process left."""
-        self.turns.serve(self._gear.settings.turns_workers, self._gear.db.close_thread)
+        for name, lane in self.bells.lanes.items():
+            lane.serve(self._workers[name], self._gear.db.close_thread)
+        self._later.start()
         self._sweep.start()
         self._supervisor.start()
 
-    def _ring(self, conversation_id: int) -> None:
-        self.turns.ring(conversation_id)
+    def _ring(self, lane: str, key: int | str) -> None:
+        self.bells.lanes[lane].ring(key)
 
-    def _announce(self, turn: Turn) -> None:
-        """A turn ended: whoever delivers for its target looks. So far that is the user's terminals."""
-        wake.ring(self._gear.settings.home.run, local.desk(turn.target))
+    def _ring_at(self, instant: int, lane: str, key: int | str) -> None:
+        self._later.at(instant, (lane, key), lambda: self._ring(lane, key))
+
+    def _ended(self, turn: Turn) -> None:
+        self.bells.ended(turn)
 
     def _supervise(self) -> None:
         pause = 0.0
         while not self._gear.stop.wait(pause):
-            try:
-                replaced = self.turns.replace_dead()
-                if replaced:
-                    log.error("%d worker threads had died and were replaced", replaced)
-            except RuntimeError:  # no thread can be started now; the next look tries again
-                log.exception("a dead worker thread could not be replaced")
-            self._role.beat("turns", f"{self._gear.settings.turns_workers} workers")
+            for name, lane in self.bells.lanes.items():
+                try:
+                    replaced = lane.replace_dead()
+                    if replaced:
+                        log.error("%d worker threads of %s had died and were replaced", replaced, name)
+                except RuntimeError:  # no thread can be started now; the next look tries again
+                    log.exception("a dead worker thread could not be replaced")
+                self._role.beat(name, f"{self._workers[name]} workers")
             if self._gear.audit.lost:
                 self._role.beat("audit", f"{self._gear.audit.lost} records could not be written")
             pause = SUPERVISE_SECONDS
 
     def is_idle(self) -> bool:
         """Whether nothing is open and due now: what `push consumer --drain` waits for."""
-        return not any(is_due(not_before) for _, not_before in turns.open_conversations(self._gear.db))
+        db = self._gear.db
+        due = [not_before for _, not_before in turns.open_conversations(db)]
+        due += [at for name, _, _, at in outbox.open_targets(db) if self._gear.channels.get(name) is not None]
+        return not turns.open_controls(db) and not any(is_due(not_before) for not_before in due)
 
     def stop(self) -> bool:
         """Stop taking work and leave running agents to their runners; returns whether all threads ended in time."""
         self._gear.stop.set()
-        self.turns.ask_to_stop()
+        lanes = self.bells.lanes.values()
+        for lane in lanes:
+            lane.ask_to_stop()
+        self._later.close()
         deadline = clock.monotonic() + GRACEFUL_SECONDS
-        left = self.turns.join(deadline)
+        left = sum(lane.join(deadline) for lane in lanes)
         swept = self._sweep.join(max(deadline - clock.monotonic(), 0.1))
         self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
         if self._gear.stop.hard:
             self._terminate_unwatched()
-        self.turns.close()
+        self.bells.close()
         self._role.close()
         wake.ring(self._gear.settings.home.run, "terminal")  # who waits for an answer looks after a consumer
         sweep.call(self._gear.settings.home.run)  # other consumers go on with what we leave, our runners' ends too
@@ -104,9 +132,3 @@ class Consumer:
             if watch is not None:
                 process.terminate(Spool.at(home.spool, f"t{turn.id}-{turn.attempt}"))
                 watch.unlock()
-
-
-def turns_lane(gear: Gear, handler: Callable[[int], None] | None = None) -> Lane:
-    """The lane of conversations; without a handler, only to ring it."""
-    home = gear.settings.home
-    return Lane("turns", home.queue_db, home.run, handler)

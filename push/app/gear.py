@@ -7,6 +7,7 @@ from push.audit import Audit
 from push.config.settings import Settings
 from push.ledger.database import Database
 from push.state import StateFile
+from push.tasks.channels import Channels
 from push.tasks.stop import StopFlag
 from push.tasks.turns import Gear
 
@@ -25,4 +26,5 @@ def open_gear(settings: Settings) -> Gear:
         state=StateFile(settings.home.state),
         audit=Audit(settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values()),
         stop=StopFlag(hard=settings.shutdown == "stop"),
+        channels=Channels(settings),
     )

@@ -14,12 +14,15 @@ from push.agents import process
 from push.agents.spool import Spool
 from push.app.consumer import Consumer
 from push.app.gear import open_gear
+from push.app.poller import Poller
 from push.config.settings import Settings
 from push.errors import DependencyError
 from push.ledger import backlog, turns
+from push.providers.base import Reader
 from push.providers.local import CHANNEL
+from push.providers.registry import reader_for
 from push.tasks import roles
-from push.tasks.roles import Role
+from push.tasks.bells import Bells
 from push.tasks.turns import Gear
 
 log = logging.getLogger(__name__)
@@ -41,44 +44,87 @@ def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], N
     gear = open_gear(settings)
     stop = gear.stop
     _handle_signals(gear)
-    poller: Role | None = None
+    pollers: Pollers | None = None
     try:
         if parts.poll:
-            poller = take_poll(settings, command)
+            pollers = Pollers(gear, command)
         consumer = Consumer(gear, command) if parts.consume else None
         if consumer:
             consumer.start()
+        if pollers:
+            pollers.start()
         say(_summary(settings, parts))
         for warning in _warnings(settings, parts):
             say(warning)
         stop.wait()
-        ended = consumer.stop() if consumer else True
+        ended = pollers.stop() if pollers else True
+        ended = (consumer.stop() if consumer else True) and ended
         say(_farewell(gear))
         return ended
     finally:
-        if poller:
-            poller.close()
+        if pollers:
+            pollers.close()
+        gear.channels.close()
         gear.db.close()
         for number in (signal.SIGTERM, signal.SIGINT):  # a late one must not turn a good end into a death
             signal.signal(number, signal.SIG_IGN)
 
 
-def take_poll(settings: Settings, command: str) -> Role:
-    """Become the home's poller. The terminal needs no polling: `push chat` commits what is typed into it by itself.
+class Pollers:
+    """The home's poller: a loop for each channel that is polled. `push chat` commits what is typed by itself."""
 
-    Raises DependencyError for a channel that this version cannot poll: polling nothing would look like silence.
-    """
-    for channel in settings.channels:
-        if channel != CHANNEL:
-            raise DependencyError(
-                f"the channel {channel} cannot be polled by this version",
-                why="so far only the terminal is a channel",
-                hint='set channels = ["local"] and talk to it with: push chat',
-                code="channel_unavailable",
-            )
-    role = roles.take(settings.home.run, "poll", command)
-    role.beat("poll", "no channel to poll; the terminal commits its own messages")
-    return role
+    def __init__(self, gear: Gear, command: str) -> None:
+        """Raises ConflictError where the role is taken, and PushError for a channel that cannot be polled."""
+        settings = gear.settings
+        readers = [_reader(settings, channel) for channel in settings.channels if channel != CHANNEL]
+        self._role = roles.take(settings.home.run, "poll", command)
+        self._bells = Bells(settings.home)
+        self._loops = [Poller(gear, reader, self._bells, self._role) for reader in readers]
+        if not readers:
+            self._role.beat("poll", "no channel to poll; the terminal commits its own messages")
+
+    def start(self) -> None:
+        """Begin to read."""
+        for loop in self._loops:
+            loop.start()
+
+    def stop(self) -> bool:
+        """After the stop flag: wait until nothing is being stored; whether that was soon."""
+        return all(ended for ended in map(Poller.join, self._loops))
+
+    def read_once(self) -> None:
+        """Store what is there now. Raises TemporaryError where a channel cannot be read."""
+        for loop in self._loops:
+            loop.read_once()
+
+    def close(self) -> None:
+        """Give the role up."""
+        self._role.close()
+        self._bells.close()
+
+
+def _reader(settings: Settings, channel: str) -> Reader:
+    reader = reader_for(channel, settings)
+    if reader is None:
+        raise DependencyError(
+            f"the channel {channel} cannot be polled by this version",
+            why="so far the terminal and Telegram are channels",
+            hint='leave it out of `channels`, or use: channels = ["telegram"]',
+            code="channel_unavailable",
+        )
+    return reader
+
+
+def poll_once(settings: Settings, command: str) -> None:
+    """`push poll --once`: store what the channels hold now, then end. Raises PushError where one cannot be read."""
+    gear = open_gear(settings)
+    pollers = Pollers(gear, command)
+    try:
+        pollers.read_once()
+    finally:
+        pollers.close()
+        gear.channels.close()
+        gear.db.close()
 
 
 def drain(settings: Settings, command: str) -> None:
@@ -90,6 +136,7 @@ def drain(settings: Settings, command: str) -> None:
     while not consumer.is_idle() and not gear.stop.wait(0.05):
         pass
     consumer.stop()
+    gear.channels.close()
     gear.db.close()
 
 

@@ -6,18 +6,19 @@ Does not own the screen (`push.cli.chat`).
 
 from __future__ import annotations
 
-import hashlib
 import logging
+import math
 import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from push import clock
 from push.agents import process
-from push.app.consumer import Consumer, turns_lane
-from push.delivery.sending import send
+from push.app.consumer import Consumer
+from push.delivery.sending import Policy, Sender, Waits
 from push.errors import ConflictError
 from push.gateway import cancelling, intake
 from push.ledger import outbox, turns
@@ -26,11 +27,15 @@ from push.locks import FileLock
 from push.model.machines import TURN
 from push.model.values import Outbound, Turn
 from push.providers import local
-from push.tasks import roles, wake
+from push.tasks import deliver, roles, wake
+from push.tasks.bells import Bells
+from push.tasks.drain import is_due
 from push.tasks.turns import Gear
 
 _LOOK_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 3.0
+#: An answer waits for the next terminal, however long.
+_POLICY = Policy(expire_after=math.inf, resend_unknown=True)
 _REST_SECONDS = 30.0  # a new answer rings; only the death of the terminal that it was for does not
 
 log = logging.getLogger(__name__)
@@ -38,12 +43,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """An answer that goes to the screen. `own` is False for one that was asked for elsewhere or earlier."""
+    """An answer that goes to the screen, after a note where there is one. `own`: it was asked for here, and now."""
 
     text: str
     own: bool
     committed_at: int
-    repeat: bool
+    note: str
 
 
 class Terminal:
@@ -63,7 +68,7 @@ class Terminal:
         self._show = show
         self._token = local.new_token()
         self._listener = wake.Listener(home.run, f"{local.desk(user)}.{self._token}", _LOOK_SECONDS)
-        self._lane = turns_lane(gear)
+        self._bells = Bells(home)
         self._consumer: Consumer | None = None
         self._alone_since: float | None = None
         self._mutex = threading.Lock()
@@ -78,7 +83,7 @@ class Terminal:
             message = local.message(self._user, self._token, self._count, text)
             accepted = intake.accept(self._gear.db, self._gear.audit, message)
             self._waiting.add(accepted.turn_id)
-        self._lane.ring(accepted.conversation_id)
+        self._bells.accepted(accepted)
         self._listener.ring_self()
         return accepted.turn_id
 
@@ -117,7 +122,7 @@ class Terminal:
     def has_news(self) -> bool:
         """Whether there is an answer for this terminal to print."""
         rows = outbox.open_for(self._gear.db, local.CHANNEL, self._user)
-        return any(self._is_mine(event) for _, event, _ in rows)
+        return any(self._is_mine(event) for _, event in rows)
 
     @property
     def is_waiting(self) -> bool:
@@ -162,33 +167,30 @@ class Terminal:
         if lock is None:
             return  # another terminal of this user prints
         with lock:
-            for row, event, committed_at in outbox.open_for(self._gear.db, local.CHANNEL, self._user):
+            for row, event in outbox.open_for(self._gear.db, local.CHANNEL, self._user):
                 if self._is_mine(event):
-                    self._print(row, event, committed_at)
+                    self._print(row, event)
 
     def _right_to_print(self, wait_seconds: float) -> FileLock | None:
-        digest = hashlib.sha256(self._user.encode()).hexdigest()[:16]
-        path = self._gear.settings.home.run / "targets" / f"{local.CHANNEL}-{digest}.lock"
+        path = deliver.target_lock(self._gear.settings.home.run, local.CHANNEL, self._user)
         return FileLock.take(path, wait_seconds=wait_seconds)
 
-    def _print(self, row: Outbound, event: str | None, committed_at: int) -> None:
-        if row.state == "sending":  # we hold the target's lock, so whoever was printing it is dead
-            if not outbox.lost_sender(self._gear.db, row):
-                return
-            row = outbox.get(self._gear.db, row.id)
+    def _print(self, row: Outbound, event: str | None) -> None:
         own = event is not None and local.asked_at(event) == self._token
         refusals: list[OSError] = []
 
-        def write(text: str) -> None:
+        def write(text: str, note: str) -> None:
             try:
-                self._show(Printed(text, own, committed_at, row.repeat))
+                self._show(Printed(text, own, row.created_at, note))
             except OSError as exc:
                 refusals.append(exc)
                 raise
 
         screen = local.Screen(self._token, write)
+        sender = Sender(self._gear.db, _POLICY, partial(screen.send, row.id))
         with suppress(StaleRow):  # a person dropped it in between
-            send(self._gear.db, row, lambda sequence, text: screen.send(row.id, sequence, text))
+            while isinstance(outcome := sender.send(row), Waits) and not refusals and is_due(outcome.until):
+                row = outbox.get(self._gear.db, row.id)
         if refusals:
             raise refusals[0]
 
@@ -202,12 +204,12 @@ class Terminal:
         turn = self.oldest_waiting()
         if turn is None or not cancelling.cancel(self._gear.db, self._gear.settings.home.spool, turn.id):
             return False
-        self._lane.ring(turn.conversation_id)  # for what waits behind one that had not begun
+        self._bells.lanes["turns"].ring(turn.conversation_id)  # for what waits behind one that had not begun
         return True
 
     def close(self) -> None:
         """End; a running agent is left to its runner, its answer waits for the next terminal."""
         if self._consumer is not None:
             self._consumer.stop()
-        self._lane.close()
+        self._bells.close()
         self._listener.close()

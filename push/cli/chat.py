@@ -89,8 +89,8 @@ def _one_message(text: str | None) -> str:
 def _show(printed: Printed) -> None:
     if not printed.own:
         output.note("An earlier answer:")
-    if printed.repeat:
-        output.note("Possibly a repeat: the terminal that was printing it was killed.")
+    if printed.note:
+        output.note(printed.note)
     try:
         output.emit(printed.text)
     except output.OutputClosed:

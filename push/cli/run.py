@@ -30,12 +30,10 @@ def run(ctx: click.Context) -> None:
 @click.pass_context
 def poll(ctx: click.Context, *, once: bool) -> None:
     """Only read the channels; consumers answer."""
-    from push.app.service import Parts, take_poll
+    from push.app.service import Parts, poll_once
 
     if once:
-        settings = _configured(ctx, "poll")
-        settings.home.make()
-        take_poll(settings, "push poll --once").close()
+        poll_once(_configured(ctx, "poll"), "push poll --once")
         return
     _serve(ctx, "push poll", Parts(poll=True))
 

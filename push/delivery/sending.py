@@ -80,16 +80,19 @@ class Sender:
 
     def _send(self, row: Outbound) -> Ended | Waits:
         row = outbox.get(self._db, row.id)
-        first = True
+        missed = outbox.untold(self._db, row.conversation_id)
         for part in row.parts:
             if part.delivered:
                 continue
-            outcome = self._send_part(part.seq, part.part, notes.before(row, part, is_first=first))
-            first = False
+            note = notes.before(row, part, len(missed))
+            outcome = self._send_part(part.seq, part.part, note)
             seam("delivery.part_sent")
             if not isinstance(outcome, Delivered):
                 return self._not_delivered(row, part, outcome)
+            if missed and note == notes.undelivered(len(missed)):
+                outbox.told(self._db, missed)
             until = outbox.part_delivered(self._db, row, part.seq, outcome.receipt, self._paces)
+            missed = []
             if until is not None:
                 return Waits(until)
         return Ended(delivered=True)
@@ -98,11 +101,11 @@ class Sender:
         match outcome:
             case NotSent(reason, retry_after):
                 return Waits(self._later(row, reason, retry_after))
-            case Refused(reason, final) if final or row.attempt >= MAX_ATTEMPTS:
+            case Refused(reason, final) if final or row.attempt + 1 >= MAX_ATTEMPTS:
                 outbox.end(self._db, row, "failed", reason)
                 return Ended(delivered=False)
             case Refused(reason):
-                return Waits(outbox.try_again(self._db, row, reason, _REFUSED_SECONDS * row.attempt))
+                return Waits(outbox.try_again(self._db, row, reason, _REFUSED_SECONDS * (row.attempt + 1)))
             case Unknown(reason):
                 return self._unknown(row, part, reason, "sender")
 
@@ -110,13 +113,13 @@ class Sender:
         """Proven not executed: after what the service asks for, which holds for the whole chat, else backing off."""
         if retry_after is None:
             backoff = min(2.0**row.delays, _LONGEST_BACKOFF_SECONDS)
-            return outbox.not_sent(self._db, row, reason, backoff * random.uniform(0.8, 1.2))  # noqa: S311  no secret
+            return outbox.not_sent(self._db, row, reason, backoff * random.uniform(0.8, 1.2))
         if self._paces and retry_after > 0:
             pace.pause(self._db, row.channel, self._paces[0].key, retry_after, reason)
         return outbox.not_sent(self._db, row, reason, retry_after)
 
     def _unknown(self, row: Outbound, part: OutboundPart, reason: str, by: str) -> Ended | Waits:
-        """It may have been executed: once more, marked; a second time, or where the owner wants it, a person decides."""
+        """It may have been executed: once more, marked; a second time, or with `hold`, a person decides."""
         if part.repeats or not self._policy.resend_unknown:
             outbox.hold(self._db, row, reason, by)
             return Ended(delivered=False)

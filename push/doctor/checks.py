@@ -153,7 +153,7 @@ def _state(settings: Settings) -> Finding:
 def _rebuild(settings: Settings, file: StateFile) -> str:
     """Write state.json anew from push.db."""
     db = Database.open_existing(settings.home.push_db)
-    known = {} if db is None else sessions.last_sessions(db, lambda text: commands.recognise(text) == "new")
+    known = {} if db is None else sessions.last_sessions(db, commands.ends_session)
     if db is not None:
         db.close()
     kept = file.rebuild(known, {})

@@ -19,7 +19,7 @@ from push.agents.registry import adapter_for
 from push.config.settings import Settings
 from push.errors import ConfigError
 from push.gateway import prompts
-from push.ledger import turns
+from push.ledger import choices, turns
 from push.ledger.database import Database
 from push.model.values import Plan, Request, Session, Turn
 from push.state import StateCorrupt, StateFile
@@ -47,14 +47,17 @@ class Planner:
 
     def prepare(self, turn: Turn) -> Prepared:
         """Decide how to run `turn` now. Raises PushError: configuration, or state.json, is not usable."""
-        agent = self._settings.agent_for(turn.conversation, turn.channel)
+        choice = choices.of(self._db, turn.conversation_id)
+        agent = choice.agent or self._settings.agent_for(turn.conversation, turn.channel)
         adapter = self.adapter(agent)
         instructions = assistant.compose(self._settings.assistant_root)
         digest = hashlib.sha256(instructions.encode()).hexdigest()
         work_dir = str(self._settings.assistant_root)
         epoch, session = self._state.begin(turn.conversation)
         session_id = session.uuid if session and _fits(session, adapter, work_dir, digest) else None
-        message = prompts.after_interruption(turn.text) if turn.interruptions and adapter.resumes else turn.text
+        message = prompts.with_context(turns.whole_text(self._db, turn), turn.context)
+        if turn.interruptions and adapter.resumes:
+            message = prompts.after_interruption(message)
         prompt, rehydrated = message, 0
         if session_id is None and (adapter.resumes or self._settings.command_history):
             history = turns.recent_messages(self._db, turn, prompts.MAX_MESSAGES)

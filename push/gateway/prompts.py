@@ -60,3 +60,8 @@ def _json(role: str, text: str) -> str:
 def after_interruption(message: str) -> str:
     """The message, with a note that an earlier run for it was killed."""
     return f"{_INTERRUPTED}\n\n{message}"
+
+
+def with_context(message: str, context: str | None) -> str:
+    """The message after what was replied to, quoted or forwarded with it."""
+    return f"{context}\n\n{message}" if context else message

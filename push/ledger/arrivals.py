@@ -69,7 +69,9 @@ def accept(db: Database, message: Inbound, reading: Reading | None = None) -> Ac
             held = now + message.hold_ms if message.hold_ms else None
             db.execute("UPDATE turn SET not_before = ? WHERE id = ?", (held, lead))
     seam("intake.committed")
-    return Merged(lead, conversation) if lead is not None else Accepted(turn_id, conversation)
+    if lead is not None:
+        return Merged(lead, conversation)
+    return Accepted(turn_id, conversation, message.lane, message.ahead)
 
 
 def _insert(db: Database, conversation: int, message: Inbound, now: int) -> int:

@@ -119,14 +119,13 @@ def claim(db: Database, row: Outbound, paces: Sequence[Pace] = ()) -> int | None
 
     Where the budgets do not allow it now, nothing changes, and the instant at which they will is returned.
     """
-    attempt = row.attempt if row.reason == PACED else row.attempt + 1
     with db.write():
         free = pace.free_at(db, row.channel, paces)
         if free > clock.now_ms():
             return free
         pace.take(db, row.channel, paces)
         edge = (row.state, "sending", "sender")
-        move(db, OUTBOUND, row.id, edge, attempt=attempt, not_before=None, reason=None)
+        move(db, OUTBOUND, row.id, edge, not_before=None, reason=None)
     seam("delivery.sending_committed")
     return None
 
@@ -146,11 +145,11 @@ def part_delivered(db: Database, row: Outbound, sequence: int, receipt: str, pac
             (receipt, now, row.id, sequence),
         )
         if last:
-            columns: dict[str, object] = {"finished_at": now, "reason": None, "delays": 0}
+            columns: dict[str, object] = {"finished_at": now, "reason": None, "attempt": row.attempt + 1}
             move(db, OUTBOUND, row.id, ("sending", "delivered", "sender"), **columns)
         elif (free := pace.free_at(db, row.channel, paces)) > now:
             until = free
-            move(db, OUTBOUND, row.id, ("sending", "waiting", "sender"), reason=PACED, not_before=until, delays=0)
+            move(db, OUTBOUND, row.id, ("sending", "waiting", "sender"), reason=PACED, not_before=until)
         else:
             pace.take(db, row.channel, paces)
     seam("delivery.delivered_committed")
@@ -159,9 +158,10 @@ def part_delivered(db: Database, row: Outbound, sequence: int, receipt: str, pac
 
 def end(db: Database, row: Outbound, state: str, reason: str) -> None:
     """`-> failed | unknown`: refused, expired, or not known; listed, and can be sent again by hand."""
+    attempt = row.attempt + (row.state == "sending")
+    columns: dict[str, object] = {"attempt": attempt, "finished_at": clock.now_ms(), "not_before": None}
     with db.write():
-        edge = (row.state, state, "sender")
-        move(db, OUTBOUND, row.id, edge, finished_at=clock.now_ms(), not_before=None, reason=reason)
+        move(db, OUTBOUND, row.id, (row.state, state, "sender"), reason=reason, **columns)
     seam("delivery.ended_committed")
 
 
@@ -169,8 +169,8 @@ def not_sent(db: Database, row: Outbound, reason: str, seconds: float) -> int:
     """`sending -> waiting`: proven not executed, so not an attempt; due again after `seconds`. Returns when."""
     due = clock.now_ms() + int(seconds * 1000)
     with db.write():
-        columns = {"reason": reason, "not_before": due, "attempt": row.attempt, "delays": row.delays + 1}
-        move(db, OUTBOUND, row.id, ("sending", "waiting", "sender"), **columns)
+        edge = ("sending", "waiting", "sender")
+        move(db, OUTBOUND, row.id, edge, reason=reason, not_before=due, delays=row.delays + 1)
     seam("delivery.not_sent_committed")
     return due
 
@@ -179,7 +179,8 @@ def try_again(db: Database, row: Outbound, reason: str, seconds: float) -> int:
     """`sending -> waiting`: the service said no, perhaps not for good. It counts. Returns when it is due."""
     due = clock.now_ms() + int(seconds * 1000)
     with db.write():
-        move(db, OUTBOUND, row.id, ("sending", "waiting", "sender"), reason=reason, not_before=due)
+        edge = ("sending", "waiting", "sender")
+        move(db, OUTBOUND, row.id, edge, reason=reason, not_before=due, attempt=row.attempt + 1)
     seam("delivery.try_again_committed")
     return due
 
@@ -187,7 +188,7 @@ def try_again(db: Database, row: Outbound, reason: str, seconds: float) -> int:
 def unknown(db: Database, row: Outbound, sequence: int, reason: str, by: str) -> None:
     """`sending -> unknown -> waiting`: part `sequence` may have been executed; it is sent once more, marked."""
     with db.write():
-        move(db, OUTBOUND, row.id, ("sending", "unknown", by), reason=reason)
+        move(db, OUTBOUND, row.id, ("sending", "unknown", by), reason=reason, attempt=row.attempt + 1)
         db.execute("UPDATE part SET repeats = repeats + 1 WHERE outbound_id = ? AND seq = ?", (row.id, sequence))
         move(db, OUTBOUND, row.id, ("unknown", "waiting", "sender"), repeat=1, reason=reason, not_before=None)
     seam("delivery.unknown_committed")
@@ -196,7 +197,8 @@ def unknown(db: Database, row: Outbound, sequence: int, reason: str, by: str) ->
 def hold(db: Database, row: Outbound, reason: str, by: str) -> None:
     """`sending -> unknown`: it may have been executed, and only a person sends it again."""
     with db.write():
-        move(db, OUTBOUND, row.id, ("sending", "unknown", by), finished_at=clock.now_ms(), reason=reason)
+        columns: dict[str, object] = {"attempt": row.attempt + 1, "finished_at": clock.now_ms()}
+        move(db, OUTBOUND, row.id, ("sending", "unknown", by), reason=reason, **columns)
     seam("delivery.hold_committed")
 
 
@@ -220,5 +222,5 @@ def _outbound(db: Database, row: Row) -> Outbound:
         OutboundPart(int(seq), Part(str(text), entities), at is not None, int(repeats))
         for seq, text, entities, at, repeats in db.rows(sql, (row[0],))
     )
-    flags = (bool(row[8]), bool(row[9]), bool(row[10]))
-    return Outbound(*row[:8], *flags, *row[11:], parts=parts)
+    repeat, urgent, late = (bool(flag) for flag in row[8:11])
+    return Outbound(*row[:8], repeat, urgent, late, *row[11:15], parts)

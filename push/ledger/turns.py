@@ -243,8 +243,8 @@ def recent_messages(db: Database, turn: Turn, limit: int) -> list[tuple[str, str
     Of the replies only delivered ones, and only the agent's own: our sentence about a failure is not its word.
     """
     rows = db.rows(
-        "SELECT t.id, t.text, (SELECT coalesce(o.source, (SELECT group_concat(text, '') FROM (SELECT p.text FROM part p "
-        "WHERE p.outbound_id = o.id ORDER BY p.seq))) FROM outbound o WHERE o.turn_id = t.id "
+        "SELECT t.id, t.text, (SELECT coalesce(o.source, "
+        "(SELECT group_concat(text, '') FROM (SELECT p.text FROM part p WHERE p.outbound_id = o.id ORDER BY p.seq))) FROM outbound o WHERE o.turn_id = t.id "
         "AND o.state = 'delivered' AND t.state = 'answered') FROM turn t "
         "WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' ORDER BY t.id DESC LIMIT ?",
         (turn.conversation_id, turn.id, limit),

@@ -35,10 +35,12 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The message is committed as turn `turn_id`."""
+    """The message is committed as turn `turn_id` of `lane`; `ahead` of what waits, or not."""
 
     turn_id: int
     conversation_id: int
+    lane: str = "turns"
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

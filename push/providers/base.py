@@ -5,6 +5,7 @@ Owns the contract; does not own any channel. A provider never sees a database, a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -114,10 +115,13 @@ class Reader(Protocol):
         """Ask the service who we are. Never raises."""
         ...
 
-    def poll(self, cursor: int | None, allowed: Allowlist) -> Read | Later | Closed:
-        """Wait for updates after `cursor` (None: all that the service keeps), for as long as is usual. Never raises.
+    def poll(
+        self, cursor: int | None, allowed: Callable[[], Allowlist], wait_seconds: int = 25
+    ) -> Read | Later | Closed:
+        """Wait up to `wait_seconds` for updates after `cursor` (None: all that the service keeps). Never raises.
 
         Only after `identify` succeeded. What was returned before must be stored: asking for more confirms it.
+        `allowed` is asked when updates came, since people are let in while we wait.
         """
         ...
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from push import clock
 from push.errors import UsageError
-from push.model.values import Delivered, Inbound, NotSent, SendOutcome
+from push.model.values import Delivered, Inbound, NotSent, Part, SendOutcome
 
 CHANNEL = "local"
 _USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
@@ -61,15 +61,15 @@ def asked_at(event_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Prints answers. `write` puts text on the terminal and flushes; it raises OSError where nobody reads."""
+    """Prints answers. `write` puts a text, after a note, on the terminal; it raises OSError where nobody reads."""
 
     token: str
-    write: Callable[[str], None]
+    write: Callable[[str, str], None]
 
-    def send(self, row_id: int, sequence: int, text: str) -> SendOutcome:
+    def send(self, row_id: int, sequence: int, part: Part, note: str) -> SendOutcome:
         """Print one part. Whether a person saw it is not known; that the terminal took it is."""
         try:
-            self.write(text)
+            self.write(part.text, note)
         except OSError as exc:
             return NotSent(f"the terminal is gone ({exc.strerror})", 0.0)
         return Delivered(f"{self.token}:{row_id}.{sequence}")

@@ -8,18 +8,21 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from push import clock
 from push.agents import spool
 from push.agents.spool import Spool
-from push.ledger import turns
+from push.ledger import outbox, progress, turns
 from push.ledger.database import Database
 from push.locks import FileLock
 from push.model.machines import TURN
 from push.paths import Home
+from push.providers import local
 from push.tasks import wake
+from push.tasks.bells import Bells
 from push.tasks.drain import is_due
 from push.tasks.stop import StopFlag
 
@@ -41,14 +44,14 @@ class Sweep:
         db: Database,
         home: Home,
         stop: StopFlag,
-        ring: Callable[[int], None],
+        bells: Bells,
         beat: Callable[[str, str], None],
     ) -> None:
         self._db = db
         self._run_dir = home.run
         self._spools = home.spool
         self._stop = stop
-        self._ring = ring
+        self._bells = bells
         self._beat = beat
         self._called = False
         self._thread = threading.Thread(target=self._loop, name="sweep", daemon=True)
@@ -99,13 +102,26 @@ class Sweep:
     def once(self) -> float:
         """Ring every conversation that is due; returns the seconds until the next becomes due, at most 30."""
         pause = PERIOD_SECONDS
-        for conversation_id, not_before in turns.open_conversations(self._db):
+        for not_before, ring in self._open():
             if not_before is None or is_due(not_before):
-                self._ring(conversation_id)
+                ring()
             else:
                 pause = min(pause, (not_before - clock.now_ms()) / 1000)
         self._empty_spool()
         return max(pause, 0.05)
+
+    def _open(self) -> Iterator[tuple[int | None, Callable[[], None]]]:
+        """Everything that is open: when it becomes due (None: at once), and how to ring for it."""
+        lanes = self._bells.lanes
+        for conversation_id in turns.open_controls(self._db):
+            yield None, partial(lanes["control"].ring, conversation_id)
+        for conversation_id, not_before in turns.open_conversations(self._db):
+            yield not_before, partial(lanes["turns"].ring, conversation_id)
+        for channel, target, stream, not_before in outbox.open_targets(self._db):
+            if channel != local.CHANNEL:  # the terminal looks by itself
+                yield not_before, partial(self._bells.deliver, channel, target, stream)
+        for conversation_id in progress.open_conversations(self._db):
+            yield None, partial(lanes["signs"].ring, conversation_id)
 
     def _empty_spool(self) -> None:
         """Remove the folders of runs that are over: a kill between the answer's commit and the removal leaves them."""

@@ -19,7 +19,7 @@ from push.agents.spool import Spool
 from push.audit import Audit
 from push.config.settings import Settings
 from push.errors import PushError, TemporaryError, UsageError
-from push.gateway import commands, replies
+from push.gateway import ordered, replies
 from push.gateway.planning import Planner, Prepared, launch_for, request_for
 from push.ledger import turns
 from push.ledger.database import Database
@@ -32,11 +32,14 @@ from push.model.values import (
     Answered,
     ComeBackLater,
     Exited,
+    Part,
+    Rendered,
     SessionMissing,
     Turn,
 )
 from push.seams import seam
 from push.state import StateFile
+from push.tasks.channels import Channels
 from push.tasks.stop import StopFlag
 
 GRACE_SECONDS = 5.0
@@ -66,6 +69,7 @@ class Gear:
     state: StateFile
     audit: Audit
     stop: StopFlag
+    channels: Channels
 
 
 class TurnWorker:
@@ -78,6 +82,7 @@ class TurnWorker:
         self._settings = gear.settings
         self._db = gear.db
         self._planner = Planner(gear.settings, gear.db, gear.state)
+        self._ordered = ordered.Ordered(gear.settings, gear.db, gear.state)
         self._spools = gear.settings.home.spool
 
     def handle(self, turn: Turn, lock_fd: int) -> Step:
@@ -108,9 +113,12 @@ class TurnWorker:
         return self._run(turn, lock_fd)
 
     def _command(self, turn: Turn) -> Step:
-        text = commands.run(turn.text, turn.conversation, self._gear.state)
-        turns.answer_command(self._db, turn, text)
-        return self._ended(turn, "message_completed", reply=text)
+        outcome = self._ordered.run(turn)
+        if isinstance(outcome, ordered.Again):
+            turns.become_message(self._db, turn, outcome.text, outcome.context)
+            return Step.AGAIN
+        turns.answer_command(self._db, turn, Rendered((Part(outcome),)))
+        return self._ended(turn, "message_completed", reply=outcome)
 
     # -- a run ---------------------------------------------------------------------------------------------------
 
@@ -185,7 +193,8 @@ class TurnWorker:
             case Answered(output):
                 self._planner.keep_session(turn, output.session_id)
                 seam("turn.session_saved")
-                turns.answer(self._db, turn, Reply((output.reply,), output.usage, output.session_id), by)
+                text = self._gear.channels.render(turn.channel, output.reply)
+                turns.answer(self._db, turn, Reply(text, output.usage, output.session_id), by)
                 return self._ended(turn, "backend_run_completed", reply=output.reply)
             case SessionMissing(reason):
                 return self._rotate(turn, reason, by, lock_fd)
@@ -246,14 +255,14 @@ class TurnWorker:
     def _fail(self, turn: Turn, by: Actor, failure: AgentFailed) -> Step:
         self._planner.keep_session(turn, failure.session_id)
         text = replies.failure(failure.code, turn.id)
-        reply = Reply((text,), failure.usage, failure.session_id)
+        reply = Reply(Rendered((Part(text),)), failure.usage, failure.session_id)
         turns.fail(self._db, turn, reply, by, Failure(failure.code, failure.detail))
         return self._ended(turn, "backend_run_failed", reason=failure.code, detail=failure.detail)
 
     def _fail_unstarted(self, turn: Turn, exc: PushError) -> Step:
         log.warning("turn %d: %s", turn.id, exc.message)
         code = exc.code if exc.code in replies.CODES else "configuration"
-        reply = Reply((replies.failure(code, turn.id),))
+        reply = Reply(Rendered((Part(replies.failure(code, turn.id)),)))
         by = "worker"
         turns.fail(self._db, turn, reply, by, Failure(code, f"{exc.message}: {exc.why}" if exc.why else exc.message))
         return self._ended(turn, "backend_setup_failed", reason=code)

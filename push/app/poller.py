@@ -1,0 +1,228 @@
+"""The loop that reads one channel: poll, store, ring, and only then let the cursor pass.
+
+Owns when to ask again and what is said about a channel that does not answer; does not own what an update means
+(`push.providers`) nor storing it (`push.gateway`, `push.ledger`).
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+
+from push.app.alarm import Deafness
+from push.app.refusals import Refusals
+from push.errors import ConfigError, PushError, TemporaryError
+from push.gateway import commands, intake, presses
+from push.ledger import allowlist, arrivals
+from push.ledger.arrivals import Reading
+from push.model.values import Inbound
+from push.providers.base import (
+    Allowlist,
+    Closed,
+    Edited,
+    Identity,
+    Ignored,
+    Later,
+    Pressed,
+    Read,
+    Reader,
+    Update,
+)
+from push.tasks.bells import Bells
+from push.tasks.courtesy import Courtesy
+from push.tasks.roles import Role
+from push.tasks.turns import Gear
+
+POLL_SECONDS = 25
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 30.0
+_CLOSED_SECONDS = 300.0
+_STOP_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Poller:
+    """Reads one channel on a thread of its own, until the stop flag."""
+
+    def __init__(self, gear: Gear, reader: Reader, bells: Bells, role: Role) -> None:
+        self._gear = gear
+        self._reader = reader
+        self._bells = bells
+        self._role = role
+        self._name = reader.name
+        self._refusals = Refusals(gear.db, gear.audit, self._name)
+        self._deafness = Deafness(gear, bells, self._name)
+        self._courtesy = Courtesy(f"courtesy-{self._name}")
+        self._identity: Identity | None = None
+        self._cursor: int | None = None
+        self._failures = 0
+        self._storing = threading.Lock()  # held but for the time in which we wait for the service
+        self._thread = threading.Thread(target=self._loop, name=f"poll-{self._name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; ends with the stop flag."""
+        self._courtesy.start()
+        self._thread.start()
+
+    def join(self) -> bool:
+        """Wait until nothing is being stored any more; a call to the service is left to die with the process."""
+        self._courtesy.close()
+        return self._storing.acquire(timeout=_STOP_SECONDS)
+
+    def _loop(self) -> None:
+        pause = 0.0
+        while not self._gear.stop.wait(pause):
+            try:
+                pause = self._once()
+            except (PushError, OSError) as exc:
+                reason = exc.message if isinstance(exc, PushError) else exc.strerror or type(exc).__name__
+                log.error("%s: what was read cannot be stored: %s", self._name, reason)  # noqa: TRY400  no surprise
+                pause = self._trouble(f"cannot store what it reads: {reason}", None)
+            except Exception:
+                log.exception("%s: unexpected", self._name)
+                pause = self._trouble("a defect of Push; see the log", None)
+
+    def read_once(self) -> None:
+        """Store all that the service holds now. Raises TemporaryError where it does not answer, ConfigError likewise."""
+        while True:
+            polled = self._read(wait_seconds=0)
+            if isinstance(polled, Closed):
+                raise ConfigError(f"{self._name} cannot be read: {polled.reason}", hint=polled.hint, code="closed")
+            if isinstance(polled, Later):
+                why = f"the service: {polled.reason}"
+                raise TemporaryError(f"{self._name} cannot be read now", why=why, hint="push status", code="not_read")
+            if not polled.updates:
+                return
+
+    def _once(self) -> float:
+        """One question to the service; returns how long to wait before the next."""
+        polled = self._read()
+        if not isinstance(polled, Read):
+            return self._not_read(polled)
+        self._failures = 0
+        self._deafness.heard()
+        assert self._identity is not None
+        self._role.beat(self._name, f"reading as {self._identity.label}")
+        self._role.beat(f"{self._name}.good", "last good poll")
+        return 0.0
+
+    def _read(self, wait_seconds: int = POLL_SECONDS) -> Read | Later | Closed:
+        """Ask once, and store what comes."""
+        if self._identity is None:
+            found = self._reader.identify()
+            if not isinstance(found, Identity):
+                return found
+            with self._storing:
+                self._begin(found)
+        polled = self._reader.poll(self._cursor, self._allowed, wait_seconds)
+        if isinstance(polled, Read):
+            with self._storing:
+                if not self._gear.stop.is_set:  # else nothing is confirmed: it is read again at the next start
+                    self._store(polled)
+        return polled
+
+    def _begin(self, identity: Identity) -> None:
+        """Go on where this very owner was read last; a cursor of another bot, or of nobody known, is not ours."""
+        self._cursor = arrivals.position(self._gear.db, self._name, identity.owner)
+        if self._cursor is None:
+            state = self._gear.state.read()
+            if state.cursor_owner.get(self._name) == identity.owner:
+                self._cursor = state.cursors.get(self._name)
+        self._identity = identity
+        log.info("%s: reading as %s", self._name, identity.label)
+        channel = self._gear.channels.get(self._name)
+        if channel is not None:
+            self._courtesy.do(lambda: channel.announce_commands(commands.menu()))
+
+    def _allowed(self) -> Allowlist:
+        telegram = self._gear.settings.telegram
+        users, chats = set(telegram.allow_user_ids), set(telegram.allow_chat_ids)
+        for entry in allowlist.entries(self._gear.db, self._name):
+            (users if entry.kind == "user" else chats).add(int(entry.id))
+        return Allowlist(frozenset(users), frozenset(chats))
+
+    # -- what was read -------------------------------------------------------------------------------------------
+
+    def _store(self, polled: Read) -> None:
+        assert self._identity is not None
+        stored = None
+        for update in polled.updates:
+            reading = Reading(self._name, self._identity.owner, update.position)
+            if self._take(update, reading):
+                stored = update.position
+            self._cursor = update.position
+        self._refusals.flush()
+        if polled.updates and self._cursor is not None:
+            if stored != self._cursor:
+                arrivals.passed(self._gear.db, Reading(self._name, self._identity.owner, self._cursor))
+            self._gear.state.set_cursor(self._name, self._cursor, owner=self._identity.owner)
+
+    def _take(self, update: Update, reading: Reading) -> bool:
+        """Handle one update; whether its reading was committed with it. Raises where it is to be read again."""
+        try:
+            match update.seen:
+                case Inbound() as message:
+                    self._bells.accepted(intake.accept(self._gear.db, self._gear.audit, message, reading))
+                    return True
+                case Edited() as edited:
+                    self._edit(edited, reading)
+                    return True
+                case Pressed() as pressed:
+                    self._press(pressed)
+                case Ignored() as ignored:
+                    self._refusals.take(ignored)
+        except (TemporaryError, OSError):
+            raise
+        except Exception as exc:  # it will not be different next time, and must not stop what comes after it
+            code = exc.code if isinstance(exc, PushError) else type(exc).__name__
+            log.exception("%s: an update cannot be stored", self._name)
+            arrivals.reject(self._gear.db, reading, update.raw, code)
+            self._gear.audit.record("update_rejected", channel=self._name, position=update.position, reason=code)
+            return True
+        return False
+
+    def _edit(self, edited: Edited, reading: Reading) -> None:
+        text = intake.encodable(edited.text)
+        change = (edited.message_ref, edited.sender, text)
+        turn_id = arrivals.edit(self._gear.db, self._name, change, reading)
+        event = "message_edited" if turn_id is not None else "message_edit_ignored"
+        self._gear.audit.record(event, turn=turn_id, channel=self._name, message=text)
+
+    def _press(self, pressed: Pressed) -> None:
+        answer = presses.press(self._gear.db, self._gear.settings.home.spool, pressed)
+        self._gear.audit.record(
+            "button_pressed", channel=self._name, thread=pressed.conversation, sender=pressed.sender
+        )
+        if answer.conversation_id is not None:
+            self._bells.lanes["turns"].ring(answer.conversation_id)
+            self._bells.lanes["signs"].ring(answer.conversation_id)
+        channel = self._gear.channels.get(self._name)
+        if channel is not None:
+            self._courtesy.do(lambda: channel.answer_press(pressed.press_id, answer.text))
+            if answer.is_stale and pressed.receipt:
+                receipt = pressed.receipt
+                self._courtesy.do(lambda: channel.remove(pressed.target, receipt))
+
+    # -- what was not --------------------------------------------------------------------------------------------
+
+    def _not_read(self, found: Later | Closed) -> float:
+        if isinstance(found, Closed):
+            log.error("%s cannot be read: %s. Next: %s", self._name, found.reason, found.hint)
+            self._identity = None
+            self._note(f"closed: {found.reason}. Next: {found.hint}")
+            return _CLOSED_SECONDS
+        return self._trouble(found.reason, found.seconds)
+
+    def _trouble(self, reason: str, seconds: float | None) -> float:
+        self._failures += 1
+        backoff = min(_SHORTEST_SECONDS * 2.0 ** min(self._failures - 1, 10), _LONGEST_SECONDS)
+        pause = seconds if seconds is not None else backoff * random.uniform(0.8, 1.2)
+        if self._failures == 1 or pause >= _LONGEST_SECONDS:
+            log.warning("%s: %s; asking again in %.0f s", self._name, reason, pause)
+        self._note(f"{reason}; asking again in {pause:.0f} s")
+        return pause
+
+    def _note(self, note: str) -> None:
+        self._role.beat(self._name, note)
+        self._deafness.check(note)
