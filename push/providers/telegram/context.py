@@ -30,7 +30,7 @@ _DROPPED = ("Cc", "Cs", "Zl", "Zp")
 
 def speaker(message: dict[str, Any]) -> list[str]:
     """Who speaks in a group."""
-    title = _name(table(message.get("chat")).get("title"))
+    title = _name(table(message.get("chat")).get("title"), "without a title")
     return [f"[Sent by {_person(message.get('from'))} in the group {title}.]"]
 
 
@@ -127,17 +127,17 @@ def _person(user: object) -> str:
 
 
 def _chat(chat: dict[str, Any]) -> str:
-    return f"the {'channel' if chat.get('type') == 'channel' else 'chat'} {_name(chat.get('title'))}"
+    return f"the {'channel' if chat.get('type') == 'channel' else 'chat'} {_name(chat.get('title'), 'without a title')}"
 
 
 def _spelled(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _name(value: object) -> str:
-    r"""A name in quotes, on one line. It cannot end the brackets that it stands in."""
+def _name(value: object, otherwise: str = "somebody") -> str:
+    """A name in quotes, on one line. It cannot end the brackets that it stands in."""
     line = " ".join(_plain(words(value), MAX_NAME).split())
-    return f'"{line.translate(_BRACKETS)}"' if line else "without a name"
+    return f'"{line.translate(_BRACKETS)}"' if line else otherwise
 
 
 def _quoted(text: str) -> list[str]:
