@@ -119,5 +119,5 @@ def _refusal(error: Error) -> str:
 
 def _sanitised(description: str) -> str:
     """The words of a description; what it quotes (a person's text), numbers and whatever else is no word stay out."""
-    words = _WORD.findall(_QUOTED.sub(" ", description))
-    return " ".join(words).removeprefix("Bad Request ")[:_LONGEST_REASON].strip() or "refused"
+    words = _WORD.findall(_QUOTED.sub(" ", description.removeprefix("Bad Request:")))
+    return " ".join(words)[:_LONGEST_REASON].strip() or "refused"
