@@ -84,7 +84,7 @@ class Poller:
                 pause = self._trouble("a defect of Push; see the log", None)
 
     def read_once(self) -> None:
-        """Store all that the service holds now. Raises TemporaryError where it does not answer, ConfigError likewise."""
+        """Store all that the service holds now. Raises TemporaryError, or ConfigError where a person must act."""
         while True:
             polled = self._read(wait_seconds=0)
             if isinstance(polled, Closed):

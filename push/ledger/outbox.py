@@ -23,6 +23,7 @@ _COLUMNS = (
     "o.id, o.conversation_id, o.turn_id, o.channel, o.target, o.state, o.attempt, o.delays, o.repeat, o.urgent, "
     "o.goes_after IS NOT NULL, o.reason, o.not_before, o.created_at, coalesce(o.requeued_at, o.created_at)"
 )
+_FIELDS = tuple(name for name in Outbound.__slots__ if name != "parts")
 _ORDER = "ORDER BY coalesce(o.goes_after, o.id), o.goes_after IS NOT NULL, o.id"
 _OPEN = (
     f"SELECT {_COLUMNS}, t.event_id FROM outbound o LEFT JOIN turn t ON t.id = o.turn_id "
@@ -222,5 +223,6 @@ def _outbound(db: Database, row: Row) -> Outbound:
         OutboundPart(int(seq), Part(str(text), entities), at is not None, int(repeats))
         for seq, text, entities, at, repeats in db.rows(sql, (row[0],))
     )
-    repeat, urgent, late = (bool(flag) for flag in row[8:11])
-    return Outbound(*row[:8], repeat, urgent, late, *row[11:15], parts)
+    fields = dict(zip(_FIELDS, row, strict=True))
+    fields |= {name: bool(fields[name]) for name in ("repeat", "urgent", "late")}
+    return Outbound(**fields, parts=parts)
