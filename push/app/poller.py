@@ -57,8 +57,15 @@ class Poller:
         self._identity: Identity | None = None
         self._cursor: int | None = None
         self._failures = 0
-        self._storing = threading.Lock()  # held but for the time in which we wait for the service
         self._thread = threading.Thread(target=self._loop, name=f"poll-{self._name}", daemon=True)
+
+    def introduce(self) -> None:
+        """Ask the service who we are. Raises ConfigError where it does not want us; no answer is no reason to end."""
+        found = self._reader.identify()
+        if isinstance(found, Identity):
+            self._begin(found)
+        elif isinstance(found, Closed):
+            raise self._closed(found)
 
     def start(self) -> None:
         """Begin; ends with the stop flag."""
@@ -66,37 +73,50 @@ class Poller:
         self._thread.start()
 
     def join(self) -> bool:
-        """Wait until nothing is being stored any more; a call to the service is left to die with the process."""
+        """After the stop flag: end the question that is under way, and wait for what is being stored."""
         self._courtesy.close()
-        return self._storing.acquire(timeout=_STOP_SECONDS)
+        self._reader.close()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)
+        return not self._thread.is_alive()
 
     def _loop(self) -> None:
         pause = 0.0
-        while not self._gear.stop.wait(pause):
-            try:
-                pause = self._once()
-            except (PushError, OSError) as exc:
-                reason = exc.message if isinstance(exc, PushError) else exc.strerror or type(exc).__name__
-                log.error("%s: what was read cannot be stored: %s", self._name, reason)  # noqa: TRY400  no surprise
-                pause = self._trouble(f"cannot store what it reads: {reason}", None)
-            except Exception:
-                log.exception("%s: unexpected", self._name)
-                pause = self._trouble("a defect of Push; see the log", None)
+        try:
+            while not self._gear.stop.wait(pause):
+                pause = self._round()
+        finally:
+            self._gear.db.close_thread()
+
+    def _round(self) -> float:
+        """One question to the service, whatever goes wrong; returns how long to wait before the next."""
+        try:
+            return self._once()
+        except (PushError, OSError) as exc:
+            reason = exc.message if isinstance(exc, PushError) else exc.strerror or type(exc).__name__
+            log.error("%s: what was read cannot be stored: %s", self._name, reason)  # noqa: TRY400  no surprise
+            return self._trouble(f"cannot store what it reads: {reason}", None)
+        except Exception:
+            log.exception("%s: unexpected", self._name)
+            return self._trouble("a defect of Push; see the log", None)
 
     def read_once(self) -> None:
         """Store all that the service holds now. Raises TemporaryError, or ConfigError where a person must act."""
         while True:
             polled = self._read(wait_seconds=0)
             if isinstance(polled, Closed):
-                raise ConfigError(f"{self._name} cannot be read: {polled.reason}", hint=polled.hint, code="closed")
+                raise self._closed(polled)
             if isinstance(polled, Later):
                 why = f"the service: {polled.reason}"
                 raise TemporaryError(f"{self._name} cannot be read now", why=why, hint="push status", code="not_read")
             if not polled.updates:
                 return
 
+    def _closed(self, found: Closed) -> ConfigError:
+        why = f"the service says: {found.reason.replace('_', ' ')}"
+        return ConfigError(f"{self._name} cannot be read", why=why, hint=found.hint, code="channel_closed")
+
     def _once(self) -> float:
-        """One question to the service; returns how long to wait before the next."""
         polled = self._read()
         if not isinstance(polled, Read):
             return self._not_read(polled)
@@ -113,13 +133,10 @@ class Poller:
             found = self._reader.identify()
             if not isinstance(found, Identity):
                 return found
-            with self._storing:
-                self._begin(found)
+            self._begin(found)
         polled = self._reader.poll(self._cursor, self._allowed, wait_seconds)
-        if isinstance(polled, Read):
-            with self._storing:
-                if not self._gear.stop.is_set:  # else nothing is confirmed: it is read again at the next start
-                    self._store(polled)
+        if isinstance(polled, Read) and not self._gear.stop.is_set:  # else it is read again at the next start
+            self._store(polled)
         return polled
 
     def _begin(self, identity: Identity) -> None:
@@ -207,6 +224,8 @@ class Poller:
     # -- what was not --------------------------------------------------------------------------------------------
 
     def _not_read(self, found: Later | Closed) -> float:
+        if self._gear.stop.is_set:
+            return 0.0
         if isinstance(found, Closed):
             log.error("%s cannot be read: %s. Next: %s", self._name, found.reason, found.hint)
             self._identity = None

@@ -45,11 +45,12 @@ def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], N
     stop = gear.stop
     _handle_signals(gear)
     pollers: Pollers | None = None
+    consumer: Consumer | None = None
     try:
         if parts.poll:
             pollers = Pollers(gear, command)
-        consumer = Consumer(gear, command) if parts.consume else None
-        if consumer:
+        if parts.consume:
+            consumer = Consumer(gear, command)
             consumer.start()
         if pollers:
             pollers.start()
@@ -59,9 +60,12 @@ def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], N
         stop.wait()
         ended = pollers.stop() if pollers else True
         ended = (consumer.stop() if consumer else True) and ended
+        consumer = None
         say(_farewell(gear))
         return ended
     finally:
+        if consumer:
+            consumer.stop()
         if pollers:
             pollers.close()
         gear.channels.close()
@@ -84,7 +88,9 @@ class Pollers:
             self._role.beat("poll", "no channel to poll; the terminal commits its own messages")
 
     def start(self) -> None:
-        """Begin to read."""
+        """Begin to read. Raises ConfigError where a service does not want us: a token that it does not know."""
+        for loop in self._loops:
+            loop.introduce()
         for loop in self._loops:
             loop.start()
 
