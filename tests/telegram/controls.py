@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from tests.telegram.people import People
@@ -30,6 +31,7 @@ class Controls:
         self._polling = polling
         self._listener = listener
         self._people = People(world)
+        self._requests_before = self._sent_before = 0  # how many a reset has put out of sight
 
     # --- what people do ---------------------------------------------------------------------------------------
 
@@ -163,12 +165,14 @@ class Controls:
     def sent(self, chat: int | None = None) -> list[Sent]:
         """The messages that were taken, in order, as they are now; deleted ones too."""
         with self._world.changed:
-            return [replace(sent) for sent in self._world.sent.values() if chat in {None, sent.chat}]
+            found = islice(self._world.sent.values(), self._sent_before, None)
+            return [replace(sent) for sent in found if chat in {None, sent.chat}]
 
     def requests(self, method: str | None = None) -> list[Request]:
         """Every request in order of arrival, refused and unanswered ones too; downloads have the method "file"."""
         with self._world.changed:
-            return [replace(request) for request in self._world.requests if method in {None, request.method}]
+            found = islice(self._world.requests, self._requests_before, None)
+            return [replace(request) for request in found if method in {None, request.method}]
 
     def violations(self, **limits: float) -> list[str]:
         """Broken limits, as sentences; `limits` are fields of records.Limits that differ."""
@@ -190,10 +194,10 @@ class Controls:
             return self._world.files[file_id].content
 
     def reset(self) -> None:
-        """Forget requests and sent messages; chats, updates and faults stay."""
+        """Show only requests and messages from now on; nothing else changes."""
         with self._world.changed:
-            self._world.requests.clear()
-            self._world.sent.clear()
+            self._requests_before = len(self._world.requests)
+            self._sent_before = len(self._world.sent)
 
     # --- waiting ----------------------------------------------------------------------------------------------
 

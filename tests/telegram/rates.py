@@ -23,15 +23,15 @@ def violations(requests: Iterable[Request], limits: Limits) -> list[str]:
 
 def early(requests: Iterable[Request]) -> list[str]:
     """Requests for a chat (or of a method without one) before the retry_after of a 429 was over."""
-    until: dict[object, float] = {}
+    told: dict[object, list[tuple[float, float]]] = defaultdict(list)  # from when to when to be quiet
     found = []
     for request in requests:
-        key = request.chat if request.chat is not None else request.method
-        wait = until.get(key, 0.0) - request.monotonic
-        if wait > 0:
-            found.append(f"{_shown(request)}: {wait:.3f} s before retry_after is over")
+        quiet = told[request.method if request.chat is None else request.chat]
+        waits = [end - request.monotonic for start, end in quiet if start < request.monotonic < end]
+        if waits:
+            found.append(f"{_shown(request)}: {max(waits):.3f} s before retry_after is over")
         if request.retry_after is not None and request.done is not None:
-            until[key] = max(until.get(key, 0.0), request.done + request.retry_after)
+            quiet.append((request.done, request.done + request.retry_after))
     return found
 
 

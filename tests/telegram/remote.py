@@ -12,7 +12,6 @@ import inspect
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -34,34 +33,41 @@ OPERATIONS = frozenset(
     for name, _ in inspect.getmembers(Controls, inspect.isfunction)
     if not name.startswith("_") and name != "wait_for"
 )
+_ERRORS: dict[str, type[Exception]] = {
+    error.__name__: error for error in (LookupError, KeyError, IndexError, TypeError, ValueError)
+}
 _RECORDS: dict[str, type[Request | Sent]] = {"requests": Request, "sent": Sent}
 
 
 class FakeTelegram(Controls):
-    """Controls of the fake behind a URL, the same as those of TelegramServer. One per thread is fastest."""
+    """Controls of the fake behind a URL, the same as those of TelegramServer; for several threads at a time."""
 
     def __init__(self, url: str, token: str = TOKEN) -> None:
         self.url = url
         self.token = token
         with urlopen(f"{url}/control/address", timeout=10) as answer:
             self._control = urlsplit(json.load(answer)["url"])
-        self._local = threading.local()
+        self._idle: list[http.client.HTTPConnection] = []
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
+        """Close the connections."""
+        while self._idle:
+            self._idle.pop().close()
 
     def _ask(self, name: str, arguments: dict[str, Any]) -> Any:
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
             connection = http.client.HTTPConnection(self._control.netloc, timeout=60)
-            self._local.connection = connection
-        connection.request("POST", f"/control/{name}", json.dumps(arguments, default=_encoded))
-        answer = json.loads(connection.getresponse().read(), object_hook=_decoded)
+        try:
+            connection.request("POST", f"/control/{name}", json.dumps(arguments, default=_encoded))
+            answer = json.loads(connection.getresponse().read(), object_hook=_decoded)
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
         if "error" in answer:
-            raise {"LookupError": LookupError, "KeyError": KeyError}.get(answer["error"], ValueError)(answer["message"])
+            raise _ERRORS[answer["error"]](answer["message"])
         record = _RECORDS.get(name)
         return [record(**row) for row in answer["result"]] if record else answer["result"]
 
@@ -97,8 +103,9 @@ class Desk:
         try:
             arguments = json.loads(call.body or b"{}", object_hook=_decoded)
             result = getattr(self._controls, name)(**arguments)
-        except (LookupError, TypeError, ValueError) as error:
-            line.answer(400, {"error": type(error).__name__, "message": str(error.args[0] if error.args else "")})
+        except tuple(_ERRORS.values()) as error:
+            known = next(name for name, kind in reversed(_ERRORS.items()) if isinstance(error, kind))
+            line.answer(400, {"error": known, "message": str(error)})
             return
         if name in _RECORDS:
             result = [asdict(record) for record in result]
