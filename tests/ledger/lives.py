@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 
-from push.ledger import outbox, retries, turns
+from push.ledger import arrivals, outbox, retries, turns
 from push.ledger.database import Database
-from push.model.values import Accepted, Inbound, Outbound, Plan, Turn, Usage
+from push.model.values import Accepted, Inbound, Outbound, Part, Plan, Rendered, Turn, Usage
 
 PLAN = Plan("claude", "s1", is_new=True, epoch=0, work_dir="/assistant", instructions_sha256="ab")
 _events = itertools.count(1)
@@ -20,9 +20,14 @@ def message(user: str = "ann", text: str = "hello", kind: str = "message") -> In
     return Inbound("local", f"local:{user}", user, f"e{next(_events)}", user, text, 1_000, kind)
 
 
+def rendered(*parts: str) -> Rendered:
+    """A reply in plain text."""
+    return Rendered(tuple(Part(text) for text in parts))
+
+
 def accept(db: Database, inbound: Inbound | None = None) -> Turn:
     """A queued turn."""
-    outcome = turns.accept(db, inbound or message())
+    outcome = arrivals.accept(db, inbound or message())
     assert isinstance(outcome, Accepted)
     return now(db, outcome.turn_id)
 
@@ -49,7 +54,7 @@ def start(db: Database, turn: Turn, plan: Plan = PLAN) -> Turn:
 
 def answer(db: Database, turn: Turn, *parts: str, session_id: str | None = None) -> Outbound:
     """A running turn is answered; its reply is pending."""
-    reply = turns.Reply(parts or ("hi",), Usage(10, 20, 0.01), session_id)
+    reply = turns.Reply(rendered(*(parts or ("hi",))), Usage(10, 20, 0.01), session_id)
     turns.answer(db, turn, reply, "worker")
     return reply_to(db, turn.id)
 
@@ -61,7 +66,7 @@ def answered(db: Database, user: str = "ann", *parts: str) -> Outbound:
 
 def fail(db: Database, turn: Turn, code: str = "agent_error") -> Outbound:
     """The turn ends with an honest reply."""
-    turns.fail(db, turn, turns.Reply(("sorry",)), "worker", turns.Failure(code, "exit code 1"))
+    turns.fail(db, turn, turns.Reply(rendered("sorry")), "worker", turns.Failure(code, "exit code 1"))
     return reply_to(db, turn.id)
 
 
@@ -74,23 +79,23 @@ def reply_to(db: Database, turn_id: int) -> Outbound:
 
 def sending(db: Database, row: Outbound) -> Outbound:
     """An attempt has begun."""
-    outbox.sending(db, row)
+    assert outbox.claim(db, row) is None
     return outbox.get(db, row.id)
 
 
 def deliver(db: Database, row: Outbound) -> None:
     """All its parts are taken."""
     row = sending(db, row)
-    for sequence, _, done in row.parts:
-        if not done:
-            outbox.part_delivered(db, row, sequence, f"r{row.id}.{sequence}")
+    for part in row.parts:
+        if not part.delivered:
+            outbox.part_delivered(db, row, part.seq, f"r{row.id}.{part.seq}")
 
 
 def rich(db: Database) -> None:
     """One of everything, with several conversations side by side. Two turns are left open, one of them running."""
     deliver(db, answered(db, "ann", "one", "two", "three"))
     command = accept(db, message("ann", "/new", "command"))
-    turns.answer_command(db, command, "A new session begins.")
+    turns.answer_command(db, command, rendered("A new session begins."))
     deliver(db, reply_to(db, command.id))
     _postponed_and_interrupted(db)
     _given_up(db)
@@ -127,7 +132,7 @@ def _troubled_deliveries(db: Database) -> None:
     outbox.not_sent(db, sending(db, again), "offline", 5)
     deliver(db, outbox.get(db, again.id))
     lost = answered(db, "dan")
-    assert outbox.lost_sender(db, sending(db, lost))
+    outbox.unknown(db, sending(db, lost), 0, "sender_died", "recovery")
     deliver(db, outbox.get(db, lost.id))
     refused = answered(db, "eve", "one", "two")
     outbox.part_delivered(db, sending(db, refused), 0, "r")
@@ -136,8 +141,8 @@ def _troubled_deliveries(db: Database) -> None:
     outbox.end(db, sending(db, outbox.get(db, refused.id)), "failed", "blocked")
     for wish in (retries.send_again, retries.drop_delivery):
         unknown = answered(db, "eve")
-        outbox.end(db, sending(db, unknown), "unknown", "timeout")
+        outbox.hold(db, sending(db, unknown), "timeout", "sender")
         assert wish(db, unknown.id) is retries.Done.DONE
     assert retries.drop_delivery(db, answered(db, "eve").id) is retries.Done.DONE
-    outbox.end(db, sending(db, answered(db, "eve")), "unknown", "timeout")
+    outbox.hold(db, sending(db, answered(db, "eve")), "timeout", "sender")
     sending(db, answered(db, "eve"))
