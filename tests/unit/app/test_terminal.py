@@ -15,6 +15,7 @@ from push.config.load import load_or_default
 from push.ledger import listing, retries, turns
 from push.tasks import wake
 from push.tasks.turns import Gear
+from tests.ledger.lives import rendered
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def gear(home: Path) -> Iterator[Gear]:
 def _answer(gear: Gear, turn_id: int, text: str) -> None:
     turn = turns.get(gear.db, turn_id)
     assert turn is not None
-    turns.answer_command(gear.db, turn, text)
+    turns.answer_command(gear.db, turn, rendered(text))
 
 
 def _states(gear: Gear, *ids: int) -> list[str]:

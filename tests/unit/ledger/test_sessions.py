@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
-from push.ledger import turns
+from push.ledger import arrivals, turns
 from push.ledger.database import Database
 from push.ledger.sessions import last_sessions
 from push.model.values import Accepted, Inbound, Plan, Session, Turn
+from tests.ledger.lives import rendered
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 def accepted(db: Database, conversation: str, text: str, kind: str = "message") -> Turn:
     count = db.one("SELECT count(*) FROM turn")
-    outcome = turns.accept(db, Inbound("local", conversation, "ann", f"e{count}", "ann", text, 0, kind))
+    outcome = arrivals.accept(db, Inbound("local", conversation, "ann", f"e{count}", "ann", text, 0, kind))
     assert isinstance(outcome, Accepted)
     turn = turns.get(db, outcome.turn_id)
     assert turn is not None
@@ -36,11 +37,11 @@ def ran(db: Database, conversation: str, session_id: str | None, epoch: int, *, 
     turns.start(db, turn, Plan("codex", session_id, is_new=True, epoch=epoch, work_dir="/w", instructions_sha256="ab"))
     running = turns.get(db, turn.id)
     assert running is not None
-    turns.answer(db, running, turns.Reply(("hi",), session_id=told), "worker")
+    turns.answer(db, running, turns.Reply(rendered("hi"), session_id=told), "worker")
 
 
 def command(db: Database, conversation: str, text: str) -> None:
-    turns.answer_command(db, accepted(db, conversation, text, "command"), "done")
+    turns.answer_command(db, accepted(db, conversation, text, "command"), rendered("done"))
 
 
 def found(db: Database) -> dict[str, Session]:

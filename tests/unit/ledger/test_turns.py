@@ -8,7 +8,7 @@ import pytest
 from freezegun import freeze_time
 
 from push import seams
-from push.ledger import outbox, turns
+from push.ledger import arrivals, outbox, turns
 from push.ledger.database import Database
 from push.model.values import Duplicate, Plan, Usage
 from tests.ledger import lives
@@ -39,7 +39,7 @@ def test_a_message_is_kept_as_it_came(db: Database) -> None:
 def test_an_event_is_accepted_once(db: Database) -> None:
     inbound = lives.message()
     turn = lives.accept(db, inbound)
-    again = turns.accept(db, replace(inbound, text="another text", conversation="local:bob"))
+    again = arrivals.accept(db, replace(inbound, text="another text", conversation="local:bob"))
     assert again == Duplicate(turn.id, turn.conversation_id)
     assert db.rows("SELECT count(*) FROM turn") == [(1,)]
     assert lives.accept(db, replace(inbound, channel="telegram")).id == 2  # an event's name is its channel's own
@@ -100,7 +100,7 @@ def test_an_answer_and_its_reply_are_one_commit(db: Database, monkeypatch: pytes
             lives.answer(db, turn, "hi")
     assert lives.now(db, turn.id).state == "running"
     reply = lives.answer(db, turn, "one", "two", session_id="told by the CLI")
-    assert reply.parts == ((0, "one", False), (1, "two", False))
+    assert [(part.seq, part.part.text, part.delivered) for part in reply.parts] == [(0, "one", False), (1, "two", False)]
     assert (reply.turn_id, reply.target, reply.state) == (turn.id, "ann", "pending")
     plan = lives.now(db, turn.id).plan
     assert plan is not None
@@ -109,9 +109,9 @@ def test_an_answer_and_its_reply_are_one_commit(db: Database, monkeypatch: pytes
 
 def test_a_failure_keeps_its_reason_and_the_beginning_of_its_detail(db: Database) -> None:
     turn = lives.start(db, lives.accept(db))
-    turns.fail(db, turn, turns.Reply(("sorry",)), "recovery", turns.Failure("agent_error", "x" * 5000))
+    turns.fail(db, turn, turns.Reply(lives.rendered("sorry")), "recovery", turns.Failure("agent_error", "x" * 5000))
     assert db.rows("SELECT state, reason, length(detail) FROM turn") == [("failed", "agent_error", 4096)]
-    assert lives.reply_to(db, turn.id).parts == ((0, "sorry", False),)
+    assert [part.part.text for part in lives.reply_to(db, turn.id).parts] == ["sorry"]
 
 
 def test_a_cancelled_turn_has_no_reply(db: Database) -> None:
@@ -151,7 +151,7 @@ def test_history_is_what_was_asked_and_what_was_delivered(db: Database) -> None:
     lives.deliver(db, lives.answered(db, "ann", "one ", "two"))
     lives.answered(db, "ann", "never delivered")
     command = lives.accept(db, lives.message("ann", "/help", "command"))
-    turns.answer_command(db, command, "help")
+    turns.answer_command(db, command, lives.rendered("help"))
     lives.deliver(db, lives.answered(db, "bob", "somebody else's"))
     turn = lives.accept(db, lives.message("ann", "now"))
     whole = [("user", "hello"), ("assistant", "one two"), ("user", "hello")]
@@ -171,7 +171,7 @@ def test_what_a_run_cost_is_the_difference_of_its_sessions_totals(
         plan = replace(LATER, session_id="s1" if number else None, is_new=not number)
         turn = lives.start(db, lives.accept(db), plan)
         usage = Usage(input_tokens=total, cumulative=frozenset({"input_tokens"}))
-        turns.answer(db, turn, turns.Reply(("hi",), usage, "s1"), "worker")
+        turns.answer(db, turn, turns.Reply(lives.rendered("hi"), usage, "s1"), "worker")
     assert [tokens for (tokens,) in db.rows("SELECT input_tokens FROM turn ORDER BY id")] == expected
 
 
@@ -190,6 +190,7 @@ def test_every_commit_of_a_turn_has_a_seam(db: Database, monkeypatch: pytest.Mon
         passed.append((name, row[0] if row else ""))
 
     monkeypatch.setattr(turns, "seam", note)
+    monkeypatch.setattr(arrivals, "seam", note)
     turn = lives.accept(db)
     lives.answer(db, lives.start(db, turn))
     assert passed == [

@@ -10,7 +10,7 @@ import pytest
 
 from push.app.gear import open_gear
 from push.config.load import load_or_default
-from push.ledger import retries, turns
+from push.ledger import arrivals, retries, turns
 from push.model.values import Inbound, Turn
 from push.tasks.turns import Gear, Step, TurnWorker
 
@@ -25,7 +25,7 @@ def gear(home: Path) -> Iterator[Gear]:
 
 
 def _turn(gear: Gear) -> Turn:
-    accepted = turns.accept(gear.db, Inbound("local", "local:ann", "ann", "x:1", "ann", "secretword", 0))
+    accepted = arrivals.accept(gear.db, Inbound("local", "local:ann", "ann", "x:1", "ann", "secretword", 0))
     turn = turns.get(gear.db, accepted.turn_id)
     assert turn is not None
     return turn
