@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import sys
 
-from push.app.consumer import turns_lane
 from push.app.gear import open_gear
 from push.config.load import load
 from push.gateway import intake
 from push.providers import local
+from push.tasks.bells import Bells
 
 
 def main() -> None:
     """Commit and ring, in order; no terminal remains that would print the answers."""
     gear = open_gear(load())
-    lane = turns_lane(gear)
+    bells = Bells(gear.settings.home)
     token = local.new_token()
     for number, (user, text) in enumerate(json.load(sys.stdin)):
-        accepted = intake.accept(gear.db, gear.audit, local.message(user, token, number, text))
-        lane.ring(accepted.conversation_id)
-    lane.close()
+        bells.accepted(intake.accept(gear.db, gear.audit, local.message(user, token, number, text)))
+    bells.close()
     gear.db.close()
 
 

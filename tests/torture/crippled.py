@@ -103,8 +103,8 @@ def harvest() -> None:
 
 def order() -> None:
     """The newest message of a conversation first."""
-    assert "ORDER BY t.id LIMIT" in turns._HEAD
-    turns._HEAD = turns._HEAD.replace("ORDER BY t.id LIMIT", "ORDER BY t.id DESC LIMIT")
+    assert "t.id LIMIT" in turns._HEAD
+    turns._HEAD = turns._HEAD.replace("t.id LIMIT", "t.id DESC LIMIT")
 
 
 def unlock() -> None:
@@ -161,13 +161,12 @@ def watch() -> None:
 def mark() -> None:
     """An answer whose sender died is sent again without saying so."""
 
-    def silently(db: Any, row: Any) -> bool:
+    def silently(db: Any, row: Any, _sequence: int, _reason: str, by: str) -> None:
         with db.write():
-            move(db, OUTBOUND, row.id, ("sending", "unknown", "recovery"))
+            move(db, OUTBOUND, row.id, ("sending", "unknown", by))
             move(db, OUTBOUND, row.id, ("unknown", "waiting", "sender"))
-        return True
 
-    _replace(outbox, "lost_sender", silently)
+    _replace(outbox, "unknown", silently)
 
 
 def none() -> None:

@@ -10,12 +10,12 @@ import sys
 import time
 
 from push import clock
-from push.app.consumer import turns_lane
 from push.app.gear import open_gear
 from push.config.load import load
 from push.gateway import intake
 from push.model.values import Inbound
 from push.providers import local
+from push.tasks.bells import Bells
 
 
 def moments(seed: int, conversations: int, messages: int, spread: float) -> list[tuple[float, int]]:
@@ -32,7 +32,7 @@ def moments(seed: int, conversations: int, messages: int, spread: float) -> list
 def main(seed: int, conversations: int, messages: int, spread: float) -> None:
     """Feed `messages` to each of `conversations`."""
     gear = open_gear(load())
-    lane = turns_lane(gear)
+    bells = Bells(gear.settings.home)
     count = [0] * conversations
     began = clock.monotonic()
     for moment, number in moments(seed, conversations, messages, spread):
@@ -48,9 +48,8 @@ def main(seed: int, conversations: int, messages: int, spread: float) -> None:
             received_ms=clock.now_ms(),
         )
         count[number] += 1
-        accepted = intake.accept(gear.db, gear.audit, message)
-        lane.ring(accepted.conversation_id)
-    lane.close()
+        bells.accepted(intake.accept(gear.db, gear.audit, message))
+    bells.close()
     gear.db.close()
 
 

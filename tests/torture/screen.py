@@ -19,7 +19,7 @@ def main(path: str) -> None:
     out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def show(printed: Printed) -> None:
-        os.write(out, json.dumps({"text": printed.text, "repeat": printed.repeat}).encode() + b"\n")
+        os.write(out, json.dumps({"text": printed.text, "repeat": "repeat" in printed.note}).encode() + b"\n")
 
     while True:
         for (user,) in gear.db.rows(f"SELECT DISTINCT target FROM outbound WHERE state IN {OUTBOUND_OPEN}"):

@@ -100,7 +100,10 @@ def test_an_answer_and_its_reply_are_one_commit(db: Database, monkeypatch: pytes
             lives.answer(db, turn, "hi")
     assert lives.now(db, turn.id).state == "running"
     reply = lives.answer(db, turn, "one", "two", session_id="told by the CLI")
-    assert [(part.seq, part.part.text, part.delivered) for part in reply.parts] == [(0, "one", False), (1, "two", False)]
+    assert [(part.seq, part.part.text, part.delivered) for part in reply.parts] == [
+        (0, "one", False),
+        (1, "two", False),
+    ]
     assert (reply.turn_id, reply.target, reply.state) == (turn.id, "ann", "pending")
     plan = lives.now(db, turn.id).plan
     assert plan is not None

@@ -11,48 +11,73 @@ import pytest
 
 from push import clock
 from push.agents import spool
-from push.ledger import turns
+from push.ledger import arrivals, outbox, progress, turns
 from push.ledger.database import Database
 from push.locks import FileLock
-from push.model.values import Inbound, Plan, Turn
+from push.model.values import Accepted, Inbound, Plan, Turn
 from push.paths import Home
+from push.tasks.bells import Bells
 from push.tasks.drain import MAX_POSTPONE_MS, is_due
+from push.tasks.queue import Lane
 from push.tasks.stop import StopFlag
 from push.tasks.sweep import PERIOD_SECONDS, Sweep
+from tests.ledger.lives import rendered
 
 PLAN = Plan("command", None, True, 0, "/", "")
+CALLED = "telegram"  # a channel that delivers by itself
+
+
+@pytest.fixture
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | str]]:
+    """Every (lane, key) that is rung, instead of the bell."""
+    bells: list[tuple[str, int | str]] = []
+    monkeypatch.setattr(Lane, "ring", lambda self, key: bells.append((self.name, key)))
+    return bells
 
 
 class Bench:
     """A sweep that is driven by hand."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, rung: list[tuple[str, int | str]]) -> None:
         self.home = Home.at(home)
+        self.home.make()
         self.db = Database.open(self.home.push_db)
-        self.rung: list[int] = []
-        self.sweep = Sweep(self.db, self.home, StopFlag(), self.rung.append, lambda _loop, _note: None)
+        self.rung = rung
+        self.bells = Bells(self.home)
+        self.stop = StopFlag()
+        self.sweep = Sweep(self.db, self.home, self.stop, self.bells, lambda _loop, _note: None)
         self._count = 0
 
-    def turn(self, conversation: str) -> Turn:
+    @property
+    def conversations(self) -> list[int | str]:
+        """Whom the lane of turns was rung for."""
+        return [key for lane, key in self.rung if lane == "turns"]
+
+    def turn(self, conversation: str, channel: str = "local", lane: str = "turns", *, ahead: bool = False) -> Turn:
         self._count += 1
-        key = f"local:{conversation}"
-        accepted = turns.accept(self.db, Inbound("local", key, conversation, f"e{self._count}", "a", "hi", 0))
+        key = f"{channel}:{conversation}"
+        kind = "command" if lane == "control" else "message"
+        message = Inbound(channel, key, conversation, f"e{self._count}", "a", "hi", 0, kind, lane, ahead)
+        accepted = arrivals.accept(self.db, message)
+        assert isinstance(accepted, Accepted)
         turn = turns.get(self.db, accepted.turn_id)
         assert turn is not None
         return turn
 
 
 @pytest.fixture
-def bench(home: Path) -> Iterator[Bench]:
-    made = Bench(home)
+def bench(home: Path, rung: list[tuple[str, int | str]]) -> Iterator[Bench]:
+    made = Bench(home, rung)
     yield made
+    made.bells.close()
+    made.stop.close()
     made.db.close()
 
 
 def test_each_open_conversation_is_rung_once(bench: Bench) -> None:
     one, _, two = bench.turn("one"), bench.turn("one"), bench.turn("two")
     assert bench.sweep.once() == PERIOD_SECONDS
-    assert sorted(bench.rung) == [one.conversation_id, two.conversation_id]
+    assert bench.conversations == [one.conversation_id, two.conversation_id]
 
 
 def test_a_postponed_head_holds_its_conversation_and_sets_the_alarm(bench: Bench) -> None:
@@ -66,6 +91,41 @@ def test_a_postponed_head_holds_its_conversation_and_sets_the_alarm(bench: Bench
 def test_a_finished_conversation_is_left_alone(bench: Bench) -> None:
     turns.cancel(bench.db, bench.turn("one"), "operator")
     bench.sweep.once()
+    assert bench.rung == []
+
+
+def test_every_lane_is_rung_for_what_is_open_in_it(bench: Bench) -> None:
+    control = bench.turn("cyd", CALLED, "control")
+    hurried = bench.turn("dan", ahead=True)
+    shown = bench.turn("eve", CALLED)
+    progress.posted(bench.db, shown.id, (CALLED, "eve"), "99")
+    plain, urgent = bench.turn("fay", CALLED), bench.turn("fay", CALLED, "control")
+    for turn in (plain, urgent):
+        turns.answer_command(bench.db, turn, rendered("done"))
+    turns.answer_command(bench.db, bench.turn("ann"), rendered("the terminal looks by itself"))
+    bench.sweep.once()
+    assert sorted(bench.rung, key=str) == sorted(
+        [
+            ("control", control.conversation_id),
+            ("control", hurried.conversation_id),  # to stop what runs before it
+            ("turns", hurried.conversation_id),
+            ("turns", shown.conversation_id),
+            ("signs", shown.conversation_id),
+            ("deliver", f"{CALLED} fay"),
+            ("answers", f"{CALLED} fay"),
+        ],
+        key=str,
+    )
+
+
+def test_a_delivery_that_waits_is_rung_for_when_it_is_due(bench: Bench) -> None:
+    turn = bench.turn("fay", CALLED)
+    turns.answer_command(bench.db, turn, rendered("done"))
+    row = outbox.head(bench.db, CALLED, "fay", 0)
+    assert row is not None
+    assert outbox.claim(bench.db, row) is None
+    outbox.not_sent(bench.db, row, "offline", 5.0)
+    assert 4.0 < bench.sweep.once() <= 5.0
     assert bench.rung == []
 
 
@@ -110,7 +170,7 @@ def test_a_spool_that_cannot_be_emptied_does_not_stop_the_bells(
 
     monkeypatch.setattr(spool, "remove", stubborn)
     bench.sweep.once()
-    assert bench.rung == [waiting.conversation_id]
+    assert bench.conversations == [waiting.conversation_id]
     assert {folder.name for folder in bench.home.spool.iterdir()} >= {f"t{over.id}-1"}
     assert not (bench.home.spool / f"t{other.id}-1").exists()
     assert f"t{over.id}-1" in caplog.text
@@ -132,12 +192,15 @@ def test_the_loop_outlives_what_it_cannot_do(home: Path, monkeypatch: pytest.Mon
     made, stop = Home.at(home), StopFlag()
     made.make()
     db = Database.open(made.push_db)
-    turns.accept(db, Inbound("local", "local:ann", "ann", "e1", "a", "hi", 0))
-    sweep = Sweep(db, made, stop, lambda _: rung.set(), lambda _loop, _note: None)
+    arrivals.accept(db, Inbound("local", "local:ann", "ann", "e1", "a", "hi", 0))
+    monkeypatch.setattr(Lane, "ring", lambda _self, _key: rung.set())
+    bells = Bells(made)
+    sweep = Sweep(db, made, stop, bells, lambda _loop, _note: None)
     sweep.start()
     assert rung.wait(10)
     assert not failures
     stop.set()
     assert sweep.join(10)
+    bells.close()
     stop.close()
     db.close()
