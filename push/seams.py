@@ -21,6 +21,8 @@ SEAMS = frozenset(
     {
         "intake.before_commit",
         "intake.committed",
+        "intake.edited",
+        "intake.rejected",
         "turn.spooled",
         "turn.running_committed",
         "turn.runner_started",
@@ -40,7 +42,12 @@ SEAMS = frozenset(
         "delivery.part_sent",
         "delivery.delivered_committed",
         "delivery.not_sent_committed",
-        "delivery.lost_sender_committed",
+        "delivery.ended_committed",
+        "delivery.try_again_committed",
+        "delivery.unknown_committed",
+        "delivery.hold_committed",
+        "progress.posted",
+        "progress.removed",
         "state.before_replace",
         "state.replaced",
     }

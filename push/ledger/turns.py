@@ -41,6 +41,14 @@ _IMPATIENT = (
     f"SELECT DISTINCT conversation_id FROM turn INDEXED BY turn_open WHERE state IN {TURN_OPEN} AND ahead = 1 "
     "AND state = 'queued'"
 )
+_HISTORY = (
+    "SELECT t.id, t.text, (SELECT coalesce(o.source, (SELECT group_concat(text, '') FROM "
+    "(SELECT p.text FROM part p WHERE p.outbound_id = o.id ORDER BY p.seq))) FROM outbound o "
+    "WHERE o.turn_id = t.id AND o.state = 'delivered' AND t.state = 'answered') FROM turn t "
+    "WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' "
+    f"AND coalesce((SELECT l.state FROM turn l WHERE l.id = t.merged_into), t.state) NOT IN {TURN_OPEN} "
+    "ORDER BY t.id DESC LIMIT ?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,17 +246,11 @@ def now_due(db: Database, turn_id: int) -> bool:
 
 
 def recent_messages(db: Database, turn: Turn, limit: int) -> list[tuple[str, str]]:
-    """Up to `limit` (role, text) of the conversation before `turn`, oldest first.
+    """Up to `limit` (role, text) of the conversation before `turn`, oldest first; what still waits is not told yet.
 
     Of the replies only delivered ones, and only the agent's own: our sentence about a failure is not its word.
     """
-    rows = db.rows(
-        "SELECT t.id, t.text, (SELECT coalesce(o.source, "
-        "(SELECT group_concat(text, '') FROM (SELECT p.text FROM part p WHERE p.outbound_id = o.id ORDER BY p.seq))) FROM outbound o WHERE o.turn_id = t.id "
-        "AND o.state = 'delivered' AND t.state = 'answered') FROM turn t "
-        "WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' ORDER BY t.id DESC LIMIT ?",
-        (turn.conversation_id, turn.id, limit),
-    )
+    rows = db.rows(_HISTORY, (turn.conversation_id, turn.id, limit))
     messages: list[tuple[str, str]] = []
     for _, question, reply in rows:  # newest first
         if reply is not None:

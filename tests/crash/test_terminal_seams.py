@@ -17,7 +17,7 @@ SEAMS = (
     "delivery.sending_committed",
     "delivery.part_sent",
     "delivery.delivered_committed",
-    "delivery.lost_sender_committed",
+    "delivery.unknown_committed",
     "delivery.not_sent_committed",
 )
 
@@ -88,7 +88,7 @@ def test_killed_after_the_receipt_it_is_printed_no_more(place: Site) -> None:
 def test_killed_when_it_had_marked_the_repeat(place: Site) -> None:
     place.serve()
     _killed(place.chat("ann", "one", seams="delivery.sending_committed=kill"))
-    _killed(place.start("chat", "--user", "ann", seams="delivery.lost_sender_committed=kill"))
+    _killed(place.start("chat", "--user", "ann", seams="delivery.unknown_committed=kill"))
     assert [(row.outbound, row.repeat) for row in place.turns()] == [("waiting", 1)]
     terminal = place.listen("ann")
     assert terminal.out == "re: one\n"
