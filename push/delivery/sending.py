@@ -114,6 +114,7 @@ class Sender:
         if retry_after is None:
             backoff = min(2.0**row.delays, _LONGEST_BACKOFF_SECONDS)
             return outbox.not_sent(self._db, row, reason, backoff * random.uniform(0.8, 1.2))
+        retry_after = min(retry_after, pace.MAX_PAUSE_MS / 1000)
         if self._paces and retry_after > 0:
             pace.pause(self._db, row.channel, self._paces[0].key, retry_after, reason)
         return outbox.not_sent(self._db, row, reason, retry_after)

@@ -67,10 +67,10 @@ def try_take(db: Database, channel: str, budgets: Sequence[Pace]) -> bool:
     return True
 
 
-def pause(db: Database, channel: str, key: str, seconds: float, reason: str) -> int:
-    """Send nothing from this budget for `seconds`; a longer pause that stands already is kept. Returns its end."""
+def pause(db: Database, channel: str, key: str, seconds: float, reason: str) -> None:
+    """Send nothing from this budget for `seconds`, a day at most; a longer pause that stands already is kept."""
     now = clock.now_ms()
-    until = now + int(seconds * 1000)
+    until = now + min(int(seconds * 1000), MAX_PAUSE_MS)
     sql = (
         "INSERT INTO pace (channel, key, paused_until, pause_reason) VALUES (?, ?, ?, ?) ON CONFLICT (channel, key) "
         "DO UPDATE SET paused_until = excluded.paused_until, pause_reason = excluded.pause_reason "
@@ -78,7 +78,6 @@ def pause(db: Database, channel: str, key: str, seconds: float, reason: str) -> 
     )
     with db.write():
         db.execute(sql, (channel, key, until, reason, now + MAX_PAUSE_MS))
-    return until
 
 
 def pauses(db: Database) -> list[Pause]:
