@@ -88,7 +88,10 @@ class Listener:
         if not self._listening:
             self._listening = True
             self._socket.listen(128)
-            threading.Thread(target=self._accept, args=(self._socket,), daemon=True, name="fake accept").start()
+            accepting = threading.Thread(target=self._accept, args=(self._socket,), daemon=True, name="fake accept")
+            with self._lock:
+                self._threads.add(accepting)
+            accepting.start()
 
     def refuse(self) -> None:
         """End every connection and refuse new ones; the port stays ours."""
@@ -118,8 +121,10 @@ class Listener:
         while True:
             try:
                 connection, _ = listening.accept()
-            except OSError:
-                return  # closed
+            except OSError:  # closed
+                with self._lock:
+                    self._threads.discard(threading.current_thread())
+                return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True, name="fake connection")
             with self._lock:
