@@ -19,7 +19,9 @@ _STYLES = {"bold", "italic", "strikethrough", "spoiler"}
 _CODE = {"code", "pre"}
 
 _EMPTY_LINE = re.compile(rb"\n[ \t>]*\n")
-_INDENTS = 8  # deeper lists are not indented further: a line of 1,000 markers would become a million spaces
+_LEAD = re.compile(rb"(?:[ \t]*>[ \t]?)*([ \t]*)")  # a line's indentation, behind the signs of a quote
+_INDENT = 16  # spaces: more leaves no room on a telephone
+_NEAR = 64  # bytes looked back over for where a line starts
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
 
 
@@ -74,7 +76,6 @@ class Flow:
         self._fresh = True  # nothing stands in the line yet, or only a list's marker
         self._ended = False  # a block ended: what follows starts a line
         self.length = 0
-        self.depth = 0  # of lists
 
     def read_to(self, end: int) -> None:
         """The text just written ends at `end` of the source, or at the line end before it."""
@@ -83,6 +84,8 @@ class Flow:
     def write(self, text: str) -> None:
         """Append to the line."""
         text = without_controls(text)
+        if not text:
+            return
         self._pieces.append(text)
         self.length += len(text)
         self._fresh = False
@@ -94,12 +97,21 @@ class Flow:
 
     # --- lines --------------------------------------------------------------------------------------------------
 
-    def block(self, start: int, depth: int = 0) -> None:
+    def block(self, start: int) -> None:
         """A block starts, at `start` of the source: in a line of its own, after an empty one if it is so there."""
+        self._start_line(start, "")
+
+    def indented_block(self, start: int) -> None:
+        """The same, as far from the left as it is in the source: lists are shown as they were meant, not as parsed."""
+        line = max(self._source.rfind(b"\n", max(0, start - _NEAR), start) + 1, start - _NEAR)
+        lead = _LEAD.match(self._source, line)
+        self._start_line(start, _spaces(lead) if lead and lead.end() >= start else "")
+
+    def _start_line(self, start: int, indentation: str) -> None:
         self._bars = None
         if not self._fresh:
             empty = _EMPTY_LINE.search(self._source, self._read_to, start)
-            self.write(("\n\n" if empty else "\n") + _indent(depth))
+            self.write(("\n\n" if empty else "\n") + indentation)
         self._read_to = max(self._read_to, start)
         self._fresh, self._ended = True, False
 
@@ -114,11 +126,11 @@ class Flow:
     def inline(self, start: int) -> None:
         """Something within a line comes: a tight list's text after a block is the one that must start a line."""
         if self._ended:
-            self.block(start, self.depth)
+            self.indented_block(start)
 
-    def line_break(self) -> None:
-        """Go on in the next line of the same block."""
-        self.write("\n" + _indent(self.depth))
+    def line_break(self, end: int) -> None:
+        """Go on in the next line of the same block, which starts at `end` of the source."""
+        self.write("\n" + _spaces(_LEAD.match(self._source, end)))
 
     # --- formatting ---------------------------------------------------------------------------------------------
 
@@ -208,8 +220,8 @@ def trim(text: str, span: Span) -> Span | None:
     return replace(span, start=start, end=span.start + len(inner.rstrip()))
 
 
-def _indent(depth: int) -> str:
-    return "  " * min(depth, _INDENTS)
+def _spaces(lead: re.Match[bytes] | None) -> str:
+    return lead[1].decode().expandtabs(4)[:_INDENT] if lead else ""
 
 
 def _around_code(spans: list[Span]) -> Iterator[Span]:

@@ -74,6 +74,7 @@ class _Walk:
         self._source = source
         self._numbers: list[int | None] = []  # of each open list: the next item's; None for bullets
         self._lines: list[str] | None = None  # of the open code block
+        self._info = ""  # what stands after its fence
         self._html_lines = 0
         self._rows: list[list[str]] = []
         self._in_cell = False
@@ -105,7 +106,7 @@ class _Walk:
     # --- blocks -------------------------------------------------------------------------------------------------
 
     def _start_paragraph(self, _: Any, start: int, __: int) -> None:
-        self.flow.block(start, self.flow.depth)
+        self.flow.indented_block(start)
 
     def _start_htmlblock(self, _: Any, start: int, __: int) -> None:
         self.flow.block(start)
@@ -141,16 +142,20 @@ class _Walk:
     def _start_codeblock(self, kind: Any, start: int, _: int) -> None:
         self.flow.block(start)
         self._lines = []
-        info = kind["Fenced"] if isinstance(kind, dict) else ""
-        language = info.split(maxsplit=1)[0] if info.strip() else ""
-        if language != info.strip() or len(language) > _LANGUAGE:  # a file's name, as a rule
-            self.flow.write(f"{info}\n")
-        self.flow.begin("pre", target=without_controls(language)[:_LANGUAGE])
+        self._info = kind["Fenced"].strip() if isinstance(kind, dict) else ""
 
-    def _end_codeblock(self, *_: Any) -> None:
-        self.flow.write("".join(self._lines or []).removesuffix("\n"))
-        self._lines = None
-        self._end_formatted_block()
+    def _end_codeblock(self, _: Any, start: int, end: int) -> None:
+        code, self._lines = "".join(self._lines or []).removesuffix("\n"), None
+        if code.strip():
+            language = self._info.partition(" ")[0]
+            if language != self._info or len(language) > _LANGUAGE:  # a file's name, as a rule
+                self.flow.write(f"{self._info}\n")
+            self.flow.begin("pre", target=without_controls(language)[:_LANGUAGE])
+            self.flow.write(code)
+            self.flow.end()
+        else:
+            self.flow.write(self._source[start:end].decode())
+        self.flow.end_block()
 
     def _rule(self, _: Any, start: int, __: int) -> None:
         self.flow.block(start)
@@ -161,15 +166,13 @@ class _Walk:
 
     def _start_list(self, number: int | None, _: int, __: int) -> None:
         self._numbers.append(number)
-        self.flow.depth += 1
 
     def _end_list(self, *_: Any) -> None:
         self._numbers.pop()
-        self.flow.depth -= 1
         self.flow.end_block()
 
     def _start_item(self, _: Any, start: int, __: int) -> None:
-        self.flow.block(start, self.flow.depth - 1)
+        self.flow.indented_block(start)
         number = self._numbers[-1]
         if number is not None:
             self._numbers[-1] = number + 1
@@ -284,8 +287,8 @@ class _Walk:
         self.flow.inline(start)
         self.flow.write(f"[{label}]")
 
-    def _softbreak(self, *_: Any) -> None:
-        self.flow.line_break()
+    def _softbreak(self, _: Any, __: int, end: int) -> None:
+        self.flow.line_break(end)
 
     _hardbreak = _softbreak
 

@@ -127,7 +127,7 @@ class _Splitter:
     def _sign(self, far: int) -> int:
         """Before a sign of several code points, where its start is near."""
         for cut in range(far, max(self._at, far - _CLUSTER), -1):
-            if not _is_inside_sign(self._text, cut):
+            if not _is_inside_sign(self._text, self._at, cut):
                 return cut
         return far
 
@@ -173,12 +173,12 @@ def _found(index: int) -> int | None:
     return index if index > 0 else None
 
 
-def _is_inside_sign(text: str, cut: int) -> bool:
-    """Whether a cut before `text[cut]` would be within what a reader sees as one sign."""
+def _is_inside_sign(text: str, start: int, cut: int) -> bool:
+    """Whether a cut before `text[cut]` would be within what a reader sees as one sign. One begins at `start`."""
     before, after = text[cut - 1], text[cut]
     if _is_flag_letter(before) and _is_flag_letter(after):
         first = cut
-        while first > max(0, cut - _CLUSTER) and _is_flag_letter(text[first - 1]):
+        while first > start and _is_flag_letter(text[first - 1]):
             first -= 1
         return (cut - first) % 2 == 1
     return _ZWJ in {before, after} or unicodedata.category(after)[0] == "M" or _is_modifier(after)
