@@ -153,7 +153,7 @@ def test_two_processes_write_side_by_side(path: Path, library: str) -> None:
     assert [writer.wait(60) for writer in writers] == [0, 0]
     with closing(Database.open(path)) as db:
         assert db.rows("SELECT id FROM turn ORDER BY id") == [(number,) for number in range(1, 81)]
-        assert verify(db, {}, {}, lambda what: None).damages == ()
+        assert verify(db, {}, (), lambda what: None).damages == ()
 
 
 # -- another's file --------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_a_full_disk_is_said_and_nothing_is_half_written(path: Path) -> None:
         assert db.rows("SELECT count(*) FROM turn") == [(1,)]
         db.rows("PRAGMA max_page_count = 1000000")
         assert lives.accept(db, lives.message("bob", "x" * 100_000)).id == 2
-        assert verify(db, {}, {}, lambda what: None).damages == ()
+        assert verify(db, {}, (), lambda what: None).damages == ()
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o000])
