@@ -86,7 +86,7 @@ def assert_valid(requests: Iterable[Request], specification: Specification) -> N
         if request.method != "file"
         for fault in specification.request_faults(request.method, request.parameters)
     ]
-    assert found == []
+    assert found == [], "\n".join(found)
 
 
 def _simple(kind: str, value: Any) -> bool:
