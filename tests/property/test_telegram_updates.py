@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from push.model.values import Inbound
@@ -42,40 +42,53 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6),
     max_leaves=15,
 )
+
+
+def mostly(good: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """As documented, but for one time in twenty: with several such fields, most examples stay meaningful."""
+    return st.integers(1, 20).flatmap(lambda number: anything if number == 20 else good)
+
+
 people = st.fixed_dictionaries(
-    {"id": st.sampled_from((1234, 666, 5, "1234", True)) | anything, "is_bot": st.just(False) | anything},
+    {"id": mostly(st.sampled_from((1234, 1234, 1234, 666, 5, "1234"))), "is_bot": mostly(st.just(value=False))},
     optional={"first_name": anything, "username": anything},
 )
-chats = st.fixed_dictionaries(
-    {
-        "id": st.sampled_from((1234, 666, -1009, -1008)) | anything,
-        "type": st.sampled_from(("private", "group", "supergroup")) | anything,
-    }
+chats = mostly(
+    st.sampled_from(
+        [{"id": number, "type": "private"} for number in (1234, 1234, 666, -1009)]
+        + [{"id": number, "type": kind} for number in (-1009, -1009, -1008, 1234) for kind in ("group", "supergroup")]
+    )
 )
 entities = st.lists(
     st.fixed_dictionaries(
         {
-            "type": st.sampled_from(("bot_command", "mention", "text_mention")),
-            "offset": st.integers(-2, 30) | anything,
-            "length": st.integers(-2, 30) | anything,
+            "type": st.sampled_from(("bot_command", "bot_command", "mention", "text_mention")),
+            "offset": mostly(st.integers(-2, 30)),
+            "length": mostly(st.integers(-2, 30)),
         },
         optional={"user": people},
     ),
     max_size=4,
 )
-messages = st.fixed_dictionaries(
-    {"message_id": st.integers(1, 99) | anything, "from": people, "chat": chats},
-    optional={key: anything for key in KEYS if key not in {"message_id", "from", "chat", "entities"}}
-    | {"entities": entities, "text": st.sampled_from(WORDS) | anything},
+odd = {key: anything for key in KEYS if key not in {"message_id", "from", "chat", "sender_chat", "sender_business_bot"}}
+scattered = st.fixed_dictionaries(
+    {"message_id": mostly(st.integers(1, 99)), "from": people, "chat": chats},
+    optional={**odd, "entities": entities, "text": mostly(st.sampled_from(WORDS))},
 )
+ANN = {"id": 1234, "is_bot": False}
+told = st.sampled_from([{"id": 1234, "type": "private"}, {"id": -1009, "type": "group"}]).flatmap(
+    lambda chat: scattered.map(lambda message: {"text": "@push_bot", **message, "from": ANN, "chat": chat})
+)
+messages = scattered | told
 presses = st.fixed_dictionaries(
-    {"id": st.just("7") | anything, "from": people, "data": st.just("stop:1") | anything},
-    optional={"message": messages | anything},
+    {"id": mostly(st.just("7")), "from": people, "data": mostly(st.just("stop:1"))},
+    optional={"message": mostly(messages)},
 )
+ids = mostly(st.just(900))
 updates = st.one_of(
-    st.fixed_dictionaries({"update_id": st.just(900) | anything, "message": messages}),
-    st.fixed_dictionaries({"update_id": st.just(900) | anything, "edited_message": messages}),
-    st.fixed_dictionaries({"update_id": st.just(900) | anything, "callback_query": presses}),
+    st.fixed_dictionaries({"update_id": ids, "message": messages}),
+    st.fixed_dictionaries({"update_id": ids, "edited_message": messages}),
+    st.fixed_dictionaries({"update_id": ids, "callback_query": presses}),
     st.dictionaries(st.sampled_from(KEYS), anything, max_size=4),
     anything,
 )
@@ -109,7 +122,8 @@ def test_c62_who_is_heard_is_a_person_that_is_listed(update: Any) -> None:
         assert seen.conversation in {"telegram:dm:1234", "telegram:group:-1009"} or ":topic:" in seen.conversation
 
 
-@given(st.lists(updates, max_size=5))
+@settings(max_examples=30)
+@given(st.lists(updates, max_size=3))
 def test_an_answer_is_seen_update_by_update(answer: list[Any]) -> None:
     assert [update.position for update in see_all(answer, BOT, ALLOWED)] == [
         see(update, BOT, ALLOWED).position for update in answer
