@@ -148,7 +148,7 @@ def part_delivered(db: Database, row: Outbound, sequence: int, receipt: str, pac
         if last:
             columns: dict[str, object] = {"finished_at": now, "reason": None, "attempt": row.attempt + 1}
             move(db, OUTBOUND, row.id, ("sending", "delivered", "sender"), **columns)
-        elif (free := pace.free_at(db, row.channel, paces)) > now:
+        elif (free := pace.free_at(db, row.channel, paces)) > clock.now_ms():  # not `now`, which is a little older
             until = free
             move(db, OUTBOUND, row.id, ("sending", "waiting", "sender"), reason=PACED, not_before=until)
         else:
