@@ -137,6 +137,18 @@ def test_bytes_that_trickle_in_do_not_hold_the_caller(api: BotApi, script: Scrip
     assert 0.3 < time.monotonic() - begin < 3
 
 
+def test_a_stall_in_the_middle_gets_what_is_left_of_the_time(api: BotApi, script: Script) -> None:
+    def late_and_then_silent(connection: socket.socket) -> bool:
+        script.ended.wait(0.9)
+        connection.sendall(b"HTTP/1.1 200 x\r\n")
+        return script.stall(connection)
+
+    script.lines = [late_and_then_silent]
+    begin = time.monotonic()
+    assert call(api, 1.0) == NoAnswer("timeout")
+    assert time.monotonic() - begin < 1.7
+
+
 def test_a_stalled_service_is_left_in_time(api: BotApi, script: Script) -> None:
     script.lines = [script.stall]
     begin = time.monotonic()

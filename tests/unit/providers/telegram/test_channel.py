@@ -92,6 +92,9 @@ def test_c20_a_topic_that_is_gone_is_left_out_once(channel: TelegramChannel, scr
     script.lines = [refusal(f"Bad Request: {trouble}")] * 2
     assert channel.send("-5:77", Part("hi")) == Refused("thread_not_found")
     assert len(script.asked) == 4
+    script.lines = [refusal(f"Bad Request: {trouble}")]
+    assert channel.send("-5", Part("hi")) == Refused("thread_not_found")
+    assert len(script.asked) == 5
 
 
 def test_a_closed_topic_is_closed(channel: TelegramChannel, script: Script) -> None:
