@@ -156,15 +156,16 @@ class StateFile:
 
         self._change(change)
 
-    def rebuild(self, sessions: Mapping[str, Session], cursors: Mapping[str, int]) -> Path | None:
+    def rebuild(self, sessions: Mapping[str, Session], cursors: Mapping[str, tuple[str, int]]) -> Path | None:
         """Replace the file by one with these sessions and cursors, whatever is in it (`push doctor --fix`).
 
-        A session without an id keeps its conversation's epoch; one without `used_on` counts as used today.
+        `cursors` holds per channel the owner and how far its messages were read. A session without an id keeps its conversation's epoch; one without `used_on` counts as used today.
         Returns where a copy of the old file was kept; None where there was none.
         """
-        raw = _with_defaults({"cursors": dict(cursors)})
+        raw = _with_defaults({"cursors": {channel: cursor for channel, (_, cursor) in cursors.items()}})
+        raw["cursor_owner"] = {channel: owner for channel, (owner, _) in cursors.items()}
         if _OLD_CHANNEL in cursors:
-            raw["last_row_id"] = cursors[_OLD_CHANNEL]
+            raw["last_row_id"] = cursors[_OLD_CHANNEL][1]
         for conversation, session in sessions.items():
             _put_session(raw, conversation, replace(session, used_on=session.used_on or _today().isoformat()))
         with self._locked():

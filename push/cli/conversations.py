@@ -68,6 +68,8 @@ def show(ctx: click.Context, key: str, limit: int) -> None:
         output.emit_json({"conversation": {**_line(line), "session": _session_fields(session)}, "items": items})
         return
     output.emit(f"{line.conversation}: {line.open} open")
+    if line.agent is not None or line.model is not None:
+        output.emit(f"  chosen for it: agent {line.agent or 'as configured'}, model {line.model or 'as configured'}")
     if session is not None:
         output.emit(f"  session {session.uuid} of {session.backend}, used on {session.used_on}")
     for message in messages:
@@ -85,6 +87,8 @@ def _line(line: ConversationLine) -> dict[str, Any]:
         "last_at": clock.iso(line.last_at),
         "last_turn": line.last_turn,
         "open": line.open,
+        "agent": line.agent,
+        "model": line.model,
     }
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from push.cli.options import settings_or_default
-from push.errors import Failed, UsageError
+from push.errors import ConflictError, Failed, UsageError
 
 if TYPE_CHECKING:
     from push.ledger.database import Database
 
 LIMIT = click.IntRange(1, 10_000)
-_NAME = re.compile(r"([td]?)([1-9]\d{0,17})")
+_NAME = re.compile(r"([tdx]?)([1-9]\d{0,17})")
+_KINDS = {"t": "turn", "d": "delivery", "x": "rejected"}
 
 
 @contextmanager
@@ -38,18 +39,31 @@ def opened(ctx: click.Context) -> Iterator[Database | None]:
 def turn_number(name: str) -> int:
     """The turn that `12` or `t12` names. Raises UsageError."""
     match = _NAME.fullmatch(name)
-    if match is None or match[1] == "d":
+    if match is None or match[1] not in {"", "t"}:
         raise UsageError(f"{name!r} names no turn", why="turns are named 12 or t12", hint="push turns list")
     return int(match[2])
 
 
 def row_name(name: str) -> tuple[str, int]:
-    """(`turn` or `delivery`, its number) for t12 and d7. Raises UsageError."""
+    """(`turn`, `delivery` or `rejected`, its number) for t12, d7 and x3. Raises UsageError."""
     match = _NAME.fullmatch(name)
     if match is None or not match[1]:
-        why = "turns are named t12, deliveries d7"
+        why = "turns are named t12, deliveries d7, rejected updates x3"
         raise UsageError(f"{name!r} names nothing", why=why, hint="push retries list")
-    return {"t": "turn", "d": "delivery"}[match[1]], int(match[2])
+    return _KINDS[match[1]], int(match[2])
+
+
+def refuse_agents(ctx: click.Context, what: str) -> None:
+    """Raise ConflictError where an agent's run of this home is among our ancestors: `what` is its owner's alone."""
+    from push.agents import process
+
+    if process.caller_is_agent(settings_or_default(ctx).home.spool):
+        raise ConflictError(
+            f"an agent's run cannot {what}",
+            why="only the owner of this machine may",
+            hint="run it in a terminal of your own",
+            code="caller_is_agent",
+        )
 
 
 def not_there(what: str, hint: str) -> Failed:

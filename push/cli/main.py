@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("push.cli.status:status", "What runs, what waits, what failed."),
     "turns": ("push.cli.turns:turns", "Messages and how far each one got."),
     "conversations": ("push.cli.conversations:conversations", "Conversations and what was said."),
+    "allow": ("push.cli.allow:allow", "Who may write to the assistant, and who was refused."),
     "retries": ("push.cli.retries:retries", "Everything that waits or failed, in one place."),
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
     "doctor": ("push.cli.doctor:doctor", "Check the machine, the configuration and the state."),

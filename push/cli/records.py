@@ -12,6 +12,8 @@ from push.cli import output
 
 if TYPE_CHECKING:
     from push.ledger.listing import Change, DeliveryRecord, TurnLine, TurnRecord
+    from push.ledger.pace import Pause
+    from push.ledger.retries import Rejected
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -37,6 +39,12 @@ def took(line: TurnLine) -> str | None:
     if line.started_at is None or line.finished_at is None:
         return None
     return span((line.finished_at - line.started_at) / 1000)
+
+
+def paused(pause: Pause, now: int) -> str:
+    """A pause in a sentence: `telegram chat 5 is paused (too_many_requests), goes on in 28 s`."""
+    place = f"{pause.channel} chat {pause.key}" if pause.key else f"{pause.channel}, all chats of it,"
+    return f"{place} is paused ({pause.reason}), goes on {ago(pause.until, now)}"
 
 
 def turn_line(line: TurnLine) -> dict[str, Any]:
@@ -72,7 +80,13 @@ def turn(record: TurnRecord) -> dict[str, Any]:
         "input_tokens": record.input_tokens,
         "output_tokens": record.output_tokens,
         "cost_usd": record.cost_usd,
+        "lane": record.lane,
+        "ahead": record.ahead,
+        "merged_into": record.merged_into,
+        "context": record.context,
         "text": record.text,
+        "pieces": [{"turn": piece.turn, "text": piece.text} for piece in record.pieces],
+        "earlier": [{"replaced_at": clock.iso(at), "text": text} for at, text in record.earlier],
         "history": [_change(change) for change in record.history],
         "reply": delivery(record.reply) if record.reply else None,
     }
@@ -89,15 +103,38 @@ def delivery(record: DeliveryRecord) -> dict[str, Any]:
         "state": record.state,
         "attempt": record.attempt,
         "repeat": record.repeat,
+        "delays": record.delays,
+        "urgent": record.urgent,
+        "notice": record.notice,
+        "dismissed_at": clock.iso(record.dismissed_at),
         "next_attempt_at": clock.iso(record.not_before),
         "reason": record.reason,
         "created_at": clock.iso(record.created_at),
         "finished_at": clock.iso(record.finished_at),
         "parts": [
-            {"seq": part.seq, "receipt": part.receipt, "delivered_at": clock.iso(part.delivered_at), "text": part.text}
+            {
+                "seq": part.seq,
+                "receipt": part.receipt,
+                "delivered_at": clock.iso(part.delivered_at),
+                "repeats": part.repeats,
+                "text": part.text,
+            }
             for part in record.parts
         ],
         "history": [_change(change) for change in record.history],
+    }
+
+
+def rejected(record: Rejected) -> dict[str, Any]:
+    """An update that could not be stored as a message, as it came."""
+    return {
+        "id": record.id,
+        "channel": record.channel,
+        "position": record.position,
+        "reason": record.reason,
+        "rejected_at": clock.iso(record.rejected_at),
+        "dismissed_at": clock.iso(record.dismissed_at),
+        "raw": record.raw,
     }
 
 
@@ -124,12 +161,24 @@ def show_turn(record: TurnRecord) -> None:
         ("next try", clock.iso(record.not_before)),
         ("cost", ", ".join(cost)),
         ("detail", record.detail),
+        ("lane", f"{record.lane}{', ahead of others' if record.ahead else ''}" if _is_special(record) else None),
+        ("piece of", f"turn {record.merged_into}" if record.merged_into is not None else None),
     )
     _show_history(record.history)
+    if record.context:
+        _show_text("In answer to", record.context)
     _show_text("Message", record.text)
+    for piece in record.pieces:
+        _show_text(f"Its rest, turn {piece.turn}", piece.text)
+    for at, text in record.earlier:
+        _show_text(f"Before it was edited at {clock.iso(at)}", text)
     if record.reply is not None:
         output.emit("")
         show_delivery(record.reply)
+
+
+def _is_special(record: TurnRecord) -> bool:
+    return record.ahead or record.lane != "turns"
 
 
 def show_delivery(record: DeliveryRecord) -> None:
@@ -138,7 +187,9 @@ def show_delivery(record: DeliveryRecord) -> None:
     done = sum(part.delivered_at is not None for part in record.parts)
     _fields(
         ("turn", record.turn_id),
+        ("notice", record.notice),
         ("attempts", record.attempt),
+        ("delays", record.delays or None),
         ("parts", f"{done} of {len(record.parts)} delivered"),
         ("repeat", "possibly" if record.repeat else None),
         ("next try", clock.iso(record.not_before)),
@@ -146,6 +197,13 @@ def show_delivery(record: DeliveryRecord) -> None:
     _show_history(record.history)
     for part in record.parts:
         _show_text("Reply" if len(record.parts) == 1 else f"Part {part.seq}", part.text)
+
+
+def show_rejected(record: Rejected) -> None:
+    """Print a rejected update for a person."""
+    output.emit(f"Update {record.position} of {record.channel}: rejected{_because(record.reason)}")
+    _fields(("at", clock.iso(record.rejected_at)), ("off the list", clock.iso(record.dismissed_at)))
+    _show_text("As it came", record.raw)
 
 
 def _because(reason: str | None) -> str:

@@ -16,6 +16,7 @@ from push.errors import ConflictError
 
 if TYPE_CHECKING:
     from push.ledger.database import Database
+    from push.ledger.pace import Pause
     from push.ledger.retries import Done, Retry
 
 
@@ -32,24 +33,35 @@ def retries() -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, limit: int) -> None:
-    """List what waits for another try, then what failed, the newest first."""
+    """List what waits for another try, then what failed or possibly arrived twice, the newest first."""
     from push import clock
+    from push.ledger import pace
     from push.ledger import retries as rows
 
     with ledger.opened(ctx) as db:
         found = rows.waiting_or_failed(db, limit) if db is not None else []
+        pauses = pace.pauses(db) if db is not None else []
     items = [item(row) for row in found]
     if wants_json(ctx):
-        output.emit_json({"items": items})
-    elif not found:
-        output.note("Nothing waits for another try, and nothing failed.")
-    else:
-        now = clock.now_ms()
+        from push.report.shape import pause_fields
+
+        output.emit_json({"items": items, "pauses": [pause_fields(pause) for pause in pauses]})
+        return
+    now = clock.now_ms()
+    if found:
         table = [
-            (row.id, row.state, row.reason, records.ago(row.not_before, now), row.conversation, fields["hint"])
+            (row.id, row.state, row.reason, records.ago(row.not_before, now), _place(row), fields["hint"])
             for row, fields in zip(found, items, strict=True)
         ]
         output.table(table, ("ID", "STATE", "REASON", "NEXT TRY", "CONVERSATION", "NEXT STEP"))
+    else:
+        output.note("Nothing waits for another try, and nothing failed.")
+    for pause in pauses:
+        output.note(f"{records.paused(pause, now)}.")
+
+
+def _place(row: Retry) -> str:
+    return row.conversation or row.channel
 
 
 def item(row: Retry) -> dict[str, Any]:
@@ -68,6 +80,7 @@ def item(row: Retry) -> dict[str, Any]:
         "reason": row.reason,
         "hint": advice.hint(row),
         "conversation": row.conversation,
+        "channel": row.channel,
     }
 
 
@@ -79,18 +92,26 @@ def item(row: Retry) -> dict[str, Any]:
 def show(ctx: click.Context, name: str) -> None:
     """Show one row with its texts."""
     from push.ledger import listing
+    from push.ledger import retries as rows
 
     kind, number = ledger.row_name(name)
     with ledger.opened(ctx) as db:
         if db is None:
             raise _not_there(name)
+        if kind == "rejected":
+            ledger.refuse_agents(ctx, "see what could not be stored as a message")
         turn = listing.turn_record(db, number) if kind == "turn" else None
         delivery = listing.delivery_record(db, number) if kind == "delivery" else None
+        rejected = rows.rejected(db, number) if kind == "rejected" else None
     if turn is not None:
         output.emit_json({"turn": records.turn(turn)}) if wants_json(ctx) else records.show_turn(turn)
     elif delivery is not None:
         output.emit_json({"delivery": records.delivery(delivery)}) if wants_json(ctx) else records.show_delivery(
             delivery
+        )
+    elif rejected is not None:
+        output.emit_json({"rejected": records.rejected(rejected)}) if wants_json(ctx) else records.show_rejected(
+            rejected
         )
     else:
         raise _not_there(name)
@@ -102,25 +123,58 @@ def show(ctx: click.Context, name: str) -> None:
 @json_option
 @click.pass_context
 def now(ctx: click.Context, name: str) -> None:
-    """Try at once. A delivery that failed, or may have arrived, is sent again, behind those that wait."""
+    """Try at once. A delivery that failed, or may have arrived, is sent again, behind those that wait.
+
+    A chat that its service has paused is left in peace until the pause ends.
+    """
+    from push.ledger import pace
+    from push.providers import local
     from push.tasks import wake
 
-    kind, _ = ledger.row_name(name)
     with ledger.opened(ctx) as db:
         row = _row(db, name)
         assert db is not None
-        if kind == "turn":
+        if row.kind == "turn":
             _turn_now(db, row)
-        else:
+        elif row.kind == "delivery":
             _delivery_now(db, row)
-    run = settings_or_default(ctx).home.run
-    heard = wake.ring(run, "sweep" if kind == "turn" else "terminal")
+        else:
+            raise _never_a_message(row)
+        pause = next((pause for pause in pace.pauses(db) if row.kind == "delivery" and _concerns(pause, row)), None)
+    is_printed = row.kind == "delivery" and row.channel == local.CHANNEL
+    heard = wake.ring(settings_or_default(ctx).home.run, "terminal" if is_printed else "sweep")
     if wants_json(ctx):
-        output.emit_json({"kind": kind, "id": name, "heard": heard > 0})
+        from push import clock
+
+        until = clock.iso(pause.until) if pause else None
+        output.emit_json({"kind": row.kind, "id": name, "heard": heard > 0, "paused_until": until})
+    elif pause is not None:
+        output.emit(f"{name} is due when its chat's pause ends.\n{_until(pause)}.")
     elif heard:
         output.emit(f"{name} is due now.")
     else:
-        output.emit(f"{name} is due as soon as {'a gateway runs' if kind == 'turn' else 'a terminal is open'}.")
+        output.emit(f"{name} is due as soon as {'a terminal is open' if is_printed else 'a gateway runs'}.")
+
+
+def _concerns(pause: Pause, row: Retry) -> bool:
+    """Whether a pause holds a delivery up: it is of its chat, whatever the topic, or of the whole channel."""
+    chat = (row.target or "").partition(":")[0]
+    return pause.channel == row.channel and pause.key in {"", chat, row.target}
+
+
+def _until(pause: Pause) -> str:
+    from push import clock
+
+    return records.paused(pause, clock.now_ms())
+
+
+def _never_a_message(row: Retry) -> ConflictError:
+    return ConflictError(
+        f"{row.id} cannot be tried again",
+        why="an update that could not be stored as a message would not be different now",
+        hint=f"push retries show {row.id}",
+        code="rejected",
+    )
 
 
 def _turn_now(db: Database, row: Retry) -> None:
@@ -147,7 +201,10 @@ def _delivery_now(db: Database, row: Retry) -> None:
 @json_option
 @click.pass_context
 def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
-    """Give up for good: a delivery is not sent, a turn is cancelled. A failed turn only leaves the list."""
+    """Give up for good: a delivery is not sent, a turn is cancelled.
+
+    A failed turn, a delivery that possibly arrived twice, and a rejected update only leave the list.
+    """
     from push.ledger import retries as rows
 
     kind, _ = ledger.row_name(name)
@@ -159,6 +216,8 @@ def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
             return
         if kind == "delivery":
             done = rows.drop_delivery(db, row.number)
+        elif kind == "rejected":
+            done = rows.dismiss_rejected(db, row.number)
         elif row.state == "failed":
             done = rows.dismiss_turn(db, row.number)
         else:
@@ -172,10 +231,10 @@ def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
 
 
 def _question(row: Retry) -> str:
-    what = {"delivery": "it is not sent", "turn": "it gets no answer"}[row.kind]
-    if (row.kind, row.state) == ("turn", "failed"):
+    what = {"delivery": "it is not sent", "turn": "it gets no answer"}.get(row.kind)
+    if what is None or (row.kind, row.state) in {("turn", "failed"), ("delivery", "delivered")}:
         what = "it is no longer listed"
-    return output.clean(f"Give up {row.id} of {row.conversation}, so that {what}?")
+    return output.clean(f"Give up {row.id} of {_place(row)}, so that {what}?")
 
 
 def _cancel(ctx: click.Context, db: Database, row: Retry) -> Done:
@@ -205,5 +264,7 @@ def _not_there(name: str) -> Exception:
 def _conflict(row: Retry, done: Done, wish: str) -> ConflictError:
     from push.ledger import retries as rows
 
-    why = "it is being sent at this very moment" if done is rows.Done.UNDER_WAY else f"it is {row.state}"
+    is_listed_no_more = row.kind == "rejected" or row.reason == rows.TWICE
+    why = "it is no longer listed" if is_listed_no_more else f"it is {row.state}"
+    why = "it is being sent at this very moment" if done is rows.Done.UNDER_WAY else why
     return ConflictError(f"{row.id} cannot be {wish}", why=why, hint=f"push retries show {row.id}", code="row_ended")

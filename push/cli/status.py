@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from push import clock
 from push.cli import output, records
 from push.cli.options import config_option, json_option, settings_or_default, wants_json
 from push.errors import EXIT_OK
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from push.tasks.roles import Holder
 
 _STATES = ("queued", "running", "waiting", "interrupted")
+_MOST_TARGETS = 5
 _WIDEST = 60  # characters; a longer sentence does not push the others' commands to the right
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -43,6 +45,7 @@ def screen(taken: Snapshot) -> Iterator[str]:
     """The lines for a person."""
     yield f"Push in {taken.home}"
     yield from _section("Processes", list(_processes(taken)) or [f"none; start one with: {taken.start}"])
+    yield from _section("Channels", list(_channels(taken)))
     yield from _section("Running", list(_running(taken)))
     if taken.backlog is not None:
         yield from _section("Messages", list(_messages(taken.backlog, taken)))
@@ -65,6 +68,8 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def _processes(taken: Snapshot) -> Iterator[str]:
+    from push.report.channels import is_of_channel
+
     by_pid: dict[int, list[Holder]] = {}
     for holder in taken.holders:
         by_pid.setdefault(holder.pid, []).append(holder)
@@ -74,7 +79,19 @@ def _processes(taken: Snapshot) -> Iterator[str]:
         yield f"{first.command}, process {pid}, for {age}: {', '.join(holder.role for holder in holders)}"
         for holder in holders:
             for name, (beat, note) in holder.loops.items():
+                if is_of_channel(holder, name):
+                    continue
                 yield f"  {name}: {note} ({records.ago(beat, taken.at)})"
+
+
+def _channels(taken: Snapshot) -> Iterator[str]:
+    for channel in taken.channels:
+        good = records.ago(channel.good_at, taken.at) or "none yet"
+        yield f"{channel.name}: {channel.note}; last good poll: {good}"
+        if channel.deaf_since is not None:
+            yield f"  deaf since {clock.iso(channel.deaf_since)}"
+    for pause in taken.backlog.pauses if taken.backlog is not None else ():
+        yield records.paused(pause, taken.at)
 
 
 def _running(taken: Snapshot) -> Iterator[str]:
@@ -93,6 +110,8 @@ def _messages(backlog: Backlog, taken: Snapshot) -> Iterator[str]:
         yield f"t{row.number}  {row.conversation}  postponed ({row.reason}), next try {_next(row.not_before, taken.at)}"
     if backlog.postponed > len(taken.postponed):
         yield f"and {backlog.postponed - len(taken.postponed)} more postponed"
+    if backlog.rejected:
+        yield f"{backlog.rejected} that could not be stored"
 
 
 def _next(at: int | None, now: int) -> str:
@@ -101,10 +120,15 @@ def _next(at: int | None, now: int) -> str:
 
 def _answers(backlog: Backlog, now: int) -> Iterator[str]:
     counts = [f"{count} {state}" for state, count in (*backlog.deliveries.items(), *backlog.stuck.items())]
+    counts += [f"{backlog.repeated} possibly delivered twice"] if backlog.repeated else []
     oldest = records.ago(backlog.oldest_delivery, now)
     yield (
         ", ".join(counts) + (f"; the oldest on its way was written {oldest}" if oldest else "") if counts else "all out"
     )
+    for channel, target, count in backlog.waiting_for[:_MOST_TARGETS]:
+        yield f"{count} for {channel} {target}"
+    if len(backlog.waiting_for) > _MOST_TARGETS:
+        yield f"and {len(backlog.waiting_for) - _MOST_TARGETS} or more other places"
 
 
 def _disk(taken: Snapshot) -> Iterator[str]:

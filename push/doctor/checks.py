@@ -20,8 +20,9 @@ from push.config.settings import EMBEDDED_AGENTS, Settings
 from push.doctor.findings import Finding, Status
 from push.errors import ConfigError, PushError
 from push.gateway import commands
-from push.ledger import engine, sessions
+from push.ledger import arrivals, engine, sessions
 from push.ledger.database import Database
+from push.model.values import Session
 from push.paths import DIR_MODE, FILE_MODE, default_home
 from push.state import StateCorrupt, StateFile
 
@@ -153,10 +154,13 @@ def _state(settings: Settings) -> Finding:
 def _rebuild(settings: Settings, file: StateFile) -> str:
     """Write state.json anew from push.db."""
     db = Database.open_existing(settings.home.push_db)
-    known = {} if db is None else sessions.last_sessions(db, commands.ends_session)
+    known: dict[str, Session] = {}
+    cursors: dict[str, tuple[str, int]] = {}
     if db is not None:
+        known = sessions.last_sessions(db, commands.ends_session)
+        cursors = {at.channel: (at.owner, at.position) for at in arrivals.positions(db)}  # the last owner counts
         db.close()
-    kept = file.rebuild(known, {})
+    kept = file.rebuild(known, cursors)
     count = sum(session.uuid is not None for session in known.values())
     return f"{file.path} rebuilt from the ledger with {count} sessions; the old file is {kept}"
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from push.ledger import pace
 from push.ledger.database import Database, Row
+from push.ledger.pace import Pause
 from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
 
-#: Failures are counted up to here, and "or more" beyond.
+#: Failures, repeats and rejections are counted up to here, and "or more" beyond.
 MOST_FAILED = 1000
 
 _RUNNING = (  # left alone, SQLite walks all turns to save itself the sorting of the open ones
@@ -34,7 +36,10 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What is open or stuck, at one instant. `waiting_for` counts open deliveries per (channel, target)."""
+    """What is open or stuck, at one instant. `waiting_for` counts open deliveries per (channel, target).
+
+    `repeated` counts delivered ones that the person possibly has twice, `rejected` updates that could never be stored.
+    """
 
     turns: dict[str, int] = field(default_factory=dict)
     oldest_turn: int | None = None
@@ -45,6 +50,9 @@ class Backlog:
     waiting_for: tuple[tuple[str, str, int], ...] = ()
     stuck: dict[str, int] = field(default_factory=dict)
     failed_turns: int = 0
+    repeated: int = 0
+    rejected: int = 0
+    pauses: tuple[Pause, ...] = ()
 
 
 def read(db: Database) -> Backlog:
@@ -65,7 +73,6 @@ def read(db: Database) -> Backlog:
             "GROUP BY channel, target ORDER BY 3 DESC LIMIT 20"
         )
         stuck = db.rows(f"SELECT state, count(*) FROM outbound WHERE state IN {OUTBOUND_STUCK} GROUP BY state")
-        failed = "SELECT 1 FROM turn WHERE state = 'failed' AND dismissed_at IS NULL LIMIT ?"
         return Backlog(
             turns=_counts(open_turns),
             oldest_turn=_oldest(open_turns),
@@ -75,7 +82,10 @@ def read(db: Database) -> Backlog:
             oldest_delivery=_oldest(open_deliveries),
             waiting_for=tuple((str(channel), str(target), int(count)) for channel, target, count in targets),
             stuck=_counts(stuck),
-            failed_turns=_number(db.one(f"SELECT count(*) FROM ({failed})", (MOST_FAILED,))),
+            failed_turns=_upto(db, "turn WHERE state = 'failed' AND dismissed_at IS NULL"),
+            repeated=_upto(db, "outbound WHERE state = 'delivered' AND repeat = 1 AND dismissed_at IS NULL"),
+            rejected=_upto(db, "rejected INDEXED BY rejected_listed WHERE dismissed_at IS NULL"),
+            pauses=tuple(pace.pauses(db)),
         )
 
 
@@ -85,6 +95,10 @@ def _counts(rows: list[Row]) -> dict[str, int]:
 
 def _oldest(rows: list[Row]) -> int | None:
     return min((int(row[2]) for row in rows), default=None)
+
+
+def _upto(db: Database, rows: str) -> int:
+    return _number(db.one(f"SELECT count(*) FROM (SELECT 1 FROM {rows} LIMIT ?)", (MOST_FAILED,)))
 
 
 def _number(row: Row | None) -> int:

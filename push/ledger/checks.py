@@ -41,9 +41,12 @@ CHECKS: Final[tuple[Check, ...]] = (
     ),
     Check(
         "cause_missing",
-        "SELECT id FROM outbound o WHERE turn_id IS NULL OR NOT EXISTS (SELECT 1 FROM turn WHERE id = o.turn_id)",
+        "SELECT id, CASE WHEN turn_id IS NULL THEN 'nothing caused it: it belongs to no turn, and is no notice' "
+        "WHEN notice IS NOT NULL THEN 'it has two causes: a turn, and what it is a notice of' "
+        "ELSE 'the turn that caused it is not there' END FROM outbound o WHERE (turn_id IS NULL) = (notice IS NULL) "
+        "OR turn_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM turn WHERE id = o.turn_id)",
         "delivery {0}",
-        "nothing caused it: it belongs to no turn",
+        "{1}",
     ),
     Check(
         "reply_elsewhere",
@@ -53,6 +56,14 @@ CHECKS: Final[tuple[Check, ...]] = (
         "it replies to turn {1}, but goes to another conversation or address",
     ),
     Check(
+        "reply_urgent",
+        "SELECT o.id, CASE o.urgent WHEN 1 THEN 'overtakes' ELSE 'does not overtake' END, "
+        "coalesce('turn ' || t.id || ' of the lane ' || t.lane, 'no turn') "
+        "FROM outbound o LEFT JOIN turn t ON t.id = o.turn_id WHERE o.urgent <> coalesce(t.lane = 'control', 0)",
+        "delivery {0}",
+        "it {1} others, but answers {2}",
+    ),
+    Check(
         "history_orphan",
         "SELECT DISTINCT 'turn', row_id FROM transition h WHERE machine = 'turn' "
         "AND NOT EXISTS (SELECT 1 FROM turn WHERE id = h.row_id) UNION ALL "
@@ -60,6 +71,27 @@ CHECKS: Final[tuple[Check, ...]] = (
         "AND NOT EXISTS (SELECT 1 FROM outbound WHERE id = h.row_id)",
         "{0} {1}",
         "it has a history, but the row itself is not there",
+    ),
+    Check(
+        "turn_merged",
+        "SELECT t.id, CASE WHEN t.merged_into IS NULL THEN 'it is merged, but a piece of no other turn' "
+        "WHEN t.state <> 'merged' THEN 'it is ' || t.state || ', but a piece of another turn' "
+        "WHEN l.state = 'merged' THEN 'it is a piece of a turn that is merged itself' "
+        "ELSE 'it is a piece of a turn that is not there, or later, or of somebody else' END "
+        "FROM turn t LEFT JOIN turn l ON l.id = t.merged_into "
+        "WHERE (t.state = 'merged') <> (t.merged_into IS NOT NULL) "
+        "OR t.merged_into IS NOT NULL AND (l.id IS NULL OR l.id >= t.id OR l.state = 'merged' "
+        "OR l.conversation_id <> t.conversation_id OR l.sender <> t.sender)",
+        "turn {0}",
+        "{1}",
+    ),
+    Check(
+        "turn_lane",
+        "SELECT id, kind, lane, CASE ahead WHEN 1 THEN ', ahead of others' ELSE '' END FROM turn "
+        "WHERE lane = 'control' AND (kind <> 'command' OR ahead = 1 OR merged_into IS NOT NULL) "
+        "OR ahead = 1 AND kind <> 'message'",
+        "turn {0}",
+        "it is a {1} in the lane {2}{3}, which there is not",
     ),
     Check(
         "turn_event",
@@ -93,6 +125,22 @@ CHECKS: Final[tuple[Check, ...]] = (
         "OR state IN ('pending','waiting') AND finished_at IS NOT NULL",
         "delivery {0}",
         "it is {1}, which does not agree with its time of ending",
+    ),
+    Check(
+        "progress_elsewhere",
+        "SELECT t.id FROM progress p JOIN turn t ON t.id = p.turn_id "
+        "WHERE p.channel <> t.channel OR p.target <> t.target OR p.receipt = ''",
+        "progress of turn {0}",
+        "its message stands at another address than the turn's, or has no name",
+    ),
+    Check(
+        "delivery_repeat",
+        "SELECT id, 'is marked as a repeat, but none' FROM outbound o WHERE repeat = 1 "
+        "AND NOT EXISTS (SELECT 1 FROM part WHERE outbound_id = o.id AND repeats > 0) UNION ALL "
+        "SELECT DISTINCT o.id, 'is not marked as a repeat, but one' FROM part p "
+        "JOIN outbound o ON o.id = p.outbound_id WHERE p.repeats > 0 AND o.repeat = 0",
+        "delivery {0}",
+        "it {1} of its parts is",
     ),
     Check(
         "part_receipt",

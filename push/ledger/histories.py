@@ -13,12 +13,14 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from push.ledger.database import Database
+from push.ledger.outbox import PACED
 from push.model.machines import OUTBOUND, TURN, Machine
 
 #: (code, row, sentence)
 Fault = tuple[str, str, str]
 
 _NEVER = 1 << 63
+_DECIDED = ("delivered", "failed", "unknown")
 _TOLD_EVERY = 10_000  # rows
 
 
@@ -27,6 +29,7 @@ class _Step(NamedTuple):  # made by the million, for which a frozen dataclass is
     source: str | None
     target: str
     actor: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +48,86 @@ class _Life:
 
 def turn_faults(db: Database, watch: Callable[[str], None]) -> Iterator[Fault]:
     """What is wrong with turns and their histories; `watch` hears of it as it goes on. Inside `db.snapshot()`."""
-    ended: dict[int, int] = {}  # conversation -> the last step of its earlier turns
-    columns = "conversation_id, kind, attempt, interruptions, delays"
+    orders: dict[int, _Order] = {}  # conversation -> what is known of its earlier turns
+    columns = "conversation_id, kind, attempt, interruptions, delays, lane, ahead"
     for life in _lives(db, TURN, columns):
         if life.id % _TOLD_EVERY == 0:
             watch(f"turn {life.id:,}")
         yield from _chain_faults(TURN, life, f"turn {life.id}")
         yield from _turn_counts(life)
-        conversation = life.columns[0]
-        started = next((step.id for step in life.steps if step.target == "running"), _NEVER)
-        if started < ended.get(conversation, 0):
-            sentence = "it began before an earlier message of its conversation had ended"
+        if life.columns[5] == "turns" and not orders.setdefault(life.columns[0], _Order()).holds(life):
+            sentence = "it was worked on before a message of its conversation that goes before it had ended"
             yield "turn_order", f"turn {life.id}", sentence
-        last = _NEVER if life.state in TURN.open or not life.steps else life.steps[-1].id
-        ended[conversation] = max(last, ended.get(conversation, 0))
     yield from _gaps(db, "turn", ("turn_missing", "turns"))
+
+
+class _Order:
+    """The turns of a conversation come one after the other, and none before one that was accepted earlier.
+
+    One that goes ahead of others (`/now`) may come before earlier ones that had not begun.
+    """
+
+    def __init__(self) -> None:
+        self._ended = 0  # the last step of all earlier turns
+        self._ended_ahead = 0  # of those that went ahead
+        self._spans: list[tuple[int, int]] = []  # of the others, as far as a later one may still overlap them
+        self._many = 64
+
+    def holds(self, life: _Life) -> bool:
+        """Whether the next turn, in the order of the ids, came when it might."""
+        ahead = life.columns[6]
+        born = life.steps[0].id if life.steps else 0
+        start = next((step.id for step in life.steps if step.target == "running"), _NEVER)
+        end = _NEVER if life.state in TURN.open or not life.steps else life.steps[-1].id
+        if len(self._spans) > self._many:  # of those that ended before this one came, none matters any more
+            self._spans = [span for span in self._spans if span[1] > born]
+            self._many = 2 * len(self._spans) + 64
+        if ahead:
+            holds = start >= self._ended_ahead and not any(begun < end and start < over for begun, over in self._spans)
+            self._ended_ahead = max(end, self._ended_ahead)
+        else:
+            holds = start >= max(self._ended, self._ended_ahead)
+            self._ended = max(end, self._ended)
+            if start < _NEVER:
+                self._spans.append((start, end))
+        return holds
 
 
 def delivery_faults(db: Database, watch: Callable[[str], None]) -> Iterator[Fault]:
     """As `turn_faults`, for outbound rows."""
-    for life in _lives(db, OUTBOUND, "attempt, repeat"):
+    for life in _lives(db, OUTBOUND, "attempt, delays, repeat, requeued_at"):
         if life.id % _TOLD_EVERY == 0:
             watch(f"delivery {life.id:,}")
         yield from _chain_faults(OUTBOUND, life, f"delivery {life.id}")
-        attempt, repeat = life.columns
-        sent = life.entered("sending")
-        resent = any((step.source, step.target) == ("unknown", "waiting") for step in life.steps)
-        if attempt != sent or bool(repeat) != resent:
-            told = f"it counts {attempt} attempts {_marked(repeat)} as a repeat"
-            sentence = f"{told}; its history has {sent} attempts, {_marked(resent)} as one"
-            yield "delivery_counts", f"delivery {life.id}", sentence
+        yield from _delivery_counts(life)
     yield from _gaps(db, "outbound", ("delivery_missing", "deliveries"))
+
+
+def _delivery_counts(life: _Life) -> Iterator[Fault]:
+    """An attempt is what the service decided, or nobody knows; a delay was proven not to have been sent.
+
+    Both lead back to `waiting`, where a delivery that a person sends again begins to count anew (one of an earlier
+    version did not). A pause between two parts is neither.
+    """
+    attempt, delays, repeat, requeued_at = life.columns
+    steps = life.steps if requeued_at is None else _since_sent_again(life.steps)
+    decided = sum(step.source == "sending" and step.target in _DECIDED for step in steps)
+    put_off = sum((step.source, step.target) == ("sending", "waiting") and step.reason != PACED for step in steps)
+    if attempt < decided or attempt + delays != decided + put_off:
+        told = f"it counts {attempt} attempts and {delays} delays"
+        sentence = f"{told}; its history has {decided} that were decided, and {put_off} that were put off"
+        yield "delivery_counts", f"delivery {life.id}", sentence
+    resent = any((step.source, step.target) == ("unknown", "waiting") for step in life.steps)
+    if bool(repeat) != resent:
+        sentence = f"it is {_marked(repeat)} as a repeat; its history has {_marked(resent)} one"
+        yield "delivery_counts", f"delivery {life.id}", sentence
+
+
+def _since_sent_again(steps: tuple[_Step, ...]) -> tuple[_Step, ...]:
+    for number in range(len(steps), 0, -1):
+        if (steps[number - 1].target, steps[number - 1].actor) == ("waiting", "operator"):
+            return steps[number:]
+    return steps
 
 
 def _marked(flag: object) -> str:
@@ -85,14 +137,14 @@ def _marked(flag: object) -> str:
 def _lives(db: Database, machine: Machine, columns: str) -> Iterator[_Life]:
     own = ", ".join(f"r.{name}" for name in columns.split(", "))
     rows = db.each(
-        f"SELECT r.id, r.state, h.id, h.source, h.target, h.actor, {own} FROM {machine.name} r "
+        f"SELECT r.id, r.state, h.id, h.source, h.target, h.actor, h.reason, {own} FROM {machine.name} r "
         f"LEFT JOIN transition h ON h.machine = '{machine.name}' AND h.row_id = r.id ORDER BY r.id, h.id"
     )
     for _, group in groupby(rows, itemgetter(0)):
         lines = list(group)
         first = lines[0]
-        steps = tuple(_Step._make(line[2:6]) for line in lines if line[2] is not None)
-        yield _Life(first[0], first[1], first[6:], steps)
+        steps = tuple(_Step._make(line[2:7]) for line in lines if line[2] is not None)
+        yield _Life(first[0], first[1], first[7:], steps)
 
 
 def _chain_faults(machine: Machine, life: _Life, who: str) -> Iterator[Fault]:
@@ -119,7 +171,7 @@ def _chain_faults(machine: Machine, life: _Life, who: str) -> Iterator[Fault]:
 
 def _turn_counts(life: _Life) -> Iterator[Fault]:
     """A run that did nothing (a lost session) is an attempt without a step; a command of the gateway has no runs."""
-    _, kind, attempt, interruptions, delays = life.columns
+    _, kind, attempt, interruptions, delays, *_ = life.columns
     runs = life.entered("running")
     fits = attempt == 0 if kind == "command" or not runs else attempt >= runs
     stops = (life.entered("interrupted"), life.entered("waiting"))

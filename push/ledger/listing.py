@@ -7,8 +7,10 @@ milliseconds since 1970.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from push.ledger.database import Database
+from push.ledger import arrivals
+from push.ledger.database import Database, Row
 from push.ledger.schema import TURN_OPEN
 from push.model.machines import TURN
 
@@ -19,11 +21,13 @@ _FROM_OPEN = "FROM turn t INDEXED BY turn_open JOIN conversation c ON c.id = t.c
 _OF_TURN = (
     *("channel", "sender", "kind", "text", "attempt", "interruptions", "delays", "not_before", "reason", "detail"),
     *("received_at", "work_dir", "rehydrated", "input_tokens", "output_tokens", "cost_usd"),
+    *("lane", "ahead", "context", "merged_into"),
 )
 _OF_DELIVERY = (
     *("id", "turn_id", "channel", "target", "state", "attempt", "repeat", "not_before", "reason"),
-    *("created_at", "finished_at"),
+    *("created_at", "finished_at", "delays", "urgent", "notice", "dismissed_at"),
 )
+_FLAGS = ("repeat", "urgent", "ahead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +57,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a reply, and the channel's receipt for it."""
+    """A piece of a reply, and the channel's receipt for it. `repeats` counts sends whose outcome nobody knows."""
 
     seq: int
     text: str
     receipt: str | None
     delivered_at: int | None
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRecord:
-    """A reply on its way out, with everything that is known of it."""
+    """A reply or a notice on its way out, with everything that is known of it.
+
+    `delays` counts tries that were proven not to have been sent; `notice` is what a delivery without a turn is about.
+    """
 
     id: int
     turn_id: int | None
@@ -77,13 +85,28 @@ class DeliveryRecord:
     reason: str | None
     created_at: int
     finished_at: int | None
+    delays: int
+    urgent: bool
+    notice: str | None
+    dismissed_at: int | None
     parts: tuple[Part, ...]
     history: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A message that is the rest of another turn's text, which the channel had split."""
+
+    turn: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn with everything that is known of it."""
+    """A turn with everything that is known of it.
+
+    `earlier` holds the texts that its message had before it was edited, as (replaced at, text), oldest first.
+    """
 
     line: TurnLine
     channel: str
@@ -102,13 +125,22 @@ class TurnRecord:
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
+    lane: str
+    ahead: bool
+    context: str | None
+    merged_into: int | None
+    pieces: tuple[Piece, ...]
+    earlier: tuple[tuple[int, str | None], ...]
     reply: DeliveryRecord | None
     history: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationLine:
-    """A conversation in a list; `last_at` is when its newest message came in."""
+    """A conversation in a list; `last_at` is when its newest message came in.
+
+    `agent` and `model` are what a person chose for it in the chat; None: as the settings say.
+    """
 
     conversation: str
     channel: str
@@ -116,6 +148,8 @@ class ConversationLine:
     last_turn: int | None
     last_at: int | None
     open: int
+    agent: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +207,16 @@ def turn_record(db: Database, turn_id: int) -> TurnRecord | None:
         reply = db.one("SELECT id FROM outbound WHERE turn_id = ?", (turn_id,))
         delivery = _delivery(db, int(reply[0])) if reply else None
         history = _history(db, "turn", turn_id)
-    known = dict(zip(_OF_TURN, row[8:], strict=True))
-    return TurnRecord(line=TurnLine(*row[:8]), reply=delivery, history=history, **known)
+        pieces = db.rows("SELECT id, text FROM turn WHERE merged_into = ? ORDER BY id", (turn_id,))
+        earlier = arrivals.revisions(db, turn_id)
+    return TurnRecord(
+        line=TurnLine(*row[:8]),
+        pieces=tuple(Piece(*piece) for piece in pieces),
+        earlier=tuple(earlier),
+        reply=delivery,
+        history=history,
+        **_known(_OF_TURN, row[8:]),
+    )
 
 
 def delivery_record(db: Database, delivery_id: int) -> DeliveryRecord | None:
@@ -192,15 +234,19 @@ def _delivery(db: Database, delivery_id: int) -> DeliveryRecord | None:
     if row is None:
         return None
     parts = db.rows(
-        "SELECT seq, text, receipt, delivered_at FROM part WHERE outbound_id = ? ORDER BY seq", (delivery_id,)
+        "SELECT seq, text, receipt, delivered_at, repeats FROM part WHERE outbound_id = ? ORDER BY seq", (delivery_id,)
     )
-    known = dict(zip(_OF_DELIVERY, row[1:], strict=True))
     return DeliveryRecord(
         conversation=row[0],
         parts=tuple(Part(*part) for part in parts),
         history=_history(db, "outbound", delivery_id),
-        **known | {"repeat": bool(known["repeat"])},
+        **_known(_OF_DELIVERY, row[1:]),
     )
+
+
+def _known(names: tuple[str, ...], values: Row) -> dict[str, Any]:
+    """The columns by their names, flags as such."""
+    return {name: bool(value) if name in _FLAGS else value for name, value in zip(names, values, strict=True)}
 
 
 def _columns(table: str, names: tuple[str, ...]) -> str:
@@ -216,7 +262,7 @@ def conversations(db: Database, limit: int) -> list[ConversationLine]:
     """Conversations, the one that spoke last first."""
     rows = db.rows(
         "SELECT c.key, c.channel, c.created_at, l.id, t.queued_at, "
-        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}) "
+        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}), c.agent, c.model "
         "FROM (SELECT c.id AS conversation_id, (SELECT max(t.id) FROM turn t WHERE t.conversation_id = c.id) AS id "
         "FROM conversation c ORDER BY 2 DESC LIMIT ?) l "
         "JOIN conversation c ON c.id = l.conversation_id LEFT JOIN turn t ON t.id = l.id ORDER BY l.id DESC",
@@ -229,8 +275,9 @@ def conversation(db: Database, key: str) -> ConversationLine | None:
     """One conversation by its key."""
     row = db.one(
         "SELECT c.key, c.channel, c.created_at, t.id, t.queued_at, "
-        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}) FROM conversation c "
-        "LEFT JOIN turn t ON t.id = (SELECT max(n.id) FROM turn n WHERE n.conversation_id = c.id) WHERE c.key = ?",
+        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}), c.agent, c.model "
+        "FROM conversation c LEFT JOIN turn t ON t.id = "
+        "(SELECT max(n.id) FROM turn n WHERE n.conversation_id = c.id) WHERE c.key = ?",
         (key,),
     )
     return ConversationLine(*row) if row else None

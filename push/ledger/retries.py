@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from push import clock
 from push.ledger.database import Database
@@ -15,17 +16,28 @@ from push.ledger.outbox import PACED
 from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
 from push.model.machines import OUTBOUND
 
+#: Sort of row -> the letter of its name on the command line: t12, d7, x3.
+LETTERS: Final = {"turn": "t", "delivery": "d", "rejected": "x"}
+#: Why a delivery is listed that was delivered: a send of it, or of a part, had an outcome that nobody could know.
+TWICE: Final = "possibly_twice"
+
 _TURN = (
-    "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, t.reason, c.key, t.received_at "
-    "FROM turn t {by} JOIN conversation c ON c.id = t.conversation_id WHERE "
+    "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, t.reason, c.key, t.channel, t.target, "
+    "t.received_at FROM turn t {by} JOIN conversation c ON c.id = t.conversation_id WHERE "
 )
 _DELIVERY = (
-    "SELECT 'delivery', o.id, o.state, o.attempt, 0, o.not_before, o.reason, c.key, o.created_at "
+    "SELECT 'delivery', o.id, o.state, o.attempt, o.delays, o.not_before, "
+    f"CASE WHEN o.state = 'delivered' AND o.repeat THEN '{TWICE}' ELSE o.reason END, "
+    "c.key, o.channel, o.target, o.created_at "
     "FROM outbound o {by} JOIN conversation c ON c.id = o.conversation_id WHERE "
+)
+_REJECTED = (
+    "SELECT 'rejected', id, 'rejected', 0, 0, NULL, reason, NULL, channel, NULL, rejected_at FROM rejected {by} WHERE "
 )
 _WAITING_TURNS = f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL)"
 _WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting' AND o.reason IS NOT '{PACED}'"
 _FAILED_TURNS = "t.state = 'failed' AND t.dismissed_at IS NULL"
+_REPEATED = "o.state = 'delivered' AND o.repeat = 1 AND o.dismissed_at IS NULL"
 _REPEAT = (
     "UPDATE part SET repeats = repeats + 1 WHERE outbound_id = ? AND seq = "
     "(SELECT min(seq) FROM part WHERE outbound_id = ? AND delivered_at IS NULL)"
@@ -35,7 +47,9 @@ QUERIES = (
     f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_WAITING_DELIVERIES} ORDER BY o.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_stuck')} o.state IN {OUTBOUND_STUCK} ORDER BY o.id DESC LIMIT ?",
+    f"{_DELIVERY.format(by='INDEXED BY outbound_repeated')} {_REPEATED} ORDER BY o.id DESC LIMIT ?",
     f"{_TURN.format(by='INDEXED BY turn_failed')} {_FAILED_TURNS} ORDER BY t.id DESC LIMIT ?",
+    f"{_REJECTED.format(by='INDEXED BY rejected_listed')} dismissed_at IS NULL ORDER BY id DESC LIMIT ?",
 )
 
 
@@ -43,8 +57,9 @@ QUERIES = (
 class Retry:
     """One row that waits for another try, or that failed. Instants are milliseconds since 1970.
 
-    `kind` is `turn` or `delivery`. `delays` counts how often its agent asked for another time. `since` is when it
-    came to be.
+    `kind` is `turn`, `delivery` or `rejected` (an update that could never be stored as a message). `delays` counts how
+    often its agent asked for another time, or how often it was proven not to have been sent. `since` is when it came
+    to be. A rejected update has no conversation that anybody knows, and no target.
     """
 
     kind: str
@@ -54,13 +69,28 @@ class Retry:
     delays: int
     not_before: int | None
     reason: str | None
-    conversation: str
+    conversation: str | None
+    channel: str
+    target: str | None
     since: int
 
     @property
     def id(self) -> str:
-        """The name that the command line takes: t12, d7."""
-        return f"{self.kind[0]}{self.number}"
+        """The name that the command line takes: t12, d7, x3."""
+        return f"{LETTERS[self.kind]}{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An update that could never be stored as a message, as it came. `position` is the channel's number of it."""
+
+    id: int
+    channel: str
+    position: int
+    raw: str
+    reason: str
+    rejected_at: int
+    dismissed_at: int | None
 
 
 class Done(Enum):
@@ -84,10 +114,17 @@ def waiting_turns(db: Database, limit: int) -> list[Retry]:
 
 
 def find(db: Database, kind: str, number: int) -> Retry | None:
-    """The turn or delivery of that number, in whatever state."""
-    sql = f"{_TURN} t.id = ?" if kind == "turn" else f"{_DELIVERY} o.id = ?"
-    row = db.one(sql.format(by=""), (number,))
+    """The turn, delivery or rejected update of that number, in whatever state."""
+    by_id = {"turn": f"{_TURN} t.id = ?", "delivery": f"{_DELIVERY} o.id = ?", "rejected": f"{_REJECTED} id = ?"}
+    row = db.one(by_id[kind].format(by=""), (number,))
     return Retry(*row) if row else None
+
+
+def rejected(db: Database, number: int) -> Rejected | None:
+    """A rejected update with its JSON."""
+    sql = "SELECT id, channel, position, raw, reason, rejected_at, dismissed_at FROM rejected WHERE id = ?"
+    row = db.one(sql, (number,))
+    return Rejected(*row) if row else None
 
 
 def send_again(db: Database, number: int) -> Done:
@@ -119,17 +156,21 @@ def send_again(db: Database, number: int) -> Done:
 
 
 def drop_delivery(db: Database, number: int) -> Done:
-    """Give a delivery up for good; its text stays readable."""
+    """Give a delivery up for good; its text stays readable. One that was possibly delivered twice leaves the list."""
+    now = clock.now_ms()
     with db.write():
         row = db.one("SELECT state FROM outbound WHERE id = ?", (number,))
         if row is None:
             return Done.MISSING
         if row[0] == "sending":
             return Done.UNDER_WAY
+        if row[0] == "delivered":
+            sql = f"UPDATE outbound AS o SET dismissed_at = ? WHERE o.id = ? AND {_REPEATED}"
+            return Done.DONE if db.execute(sql, (now, number)) else Done.OVER
         if not OUTBOUND.allows(row[0], "dropped", "operator"):
             return Done.OVER
         edge = (row[0], "dropped", "operator")
-        move(db, OUTBOUND, number, edge, finished_at=clock.now_ms(), not_before=None)
+        move(db, OUTBOUND, number, edge, finished_at=now, not_before=None)
     return Done.DONE
 
 
@@ -137,4 +178,11 @@ def dismiss_turn(db: Database, number: int) -> Done:
     """Take a failed turn off the list. It stays failed."""
     with db.write():
         sql = "UPDATE turn SET dismissed_at = ? WHERE id = ? AND state = 'failed' AND dismissed_at IS NULL"
+        return Done.DONE if db.execute(sql, (clock.now_ms(), number)) else Done.OVER
+
+
+def dismiss_rejected(db: Database, number: int) -> Done:
+    """Take a rejected update off the list. It stays readable."""
+    with db.write():
+        sql = "UPDATE rejected SET dismissed_at = ? WHERE id = ? AND dismissed_at IS NULL"
         return Done.DONE if db.execute(sql, (clock.now_ms(), number)) else Done.OVER

@@ -8,13 +8,14 @@ session is saved before its answer is committed, never after.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from push.errors import PushError
-from push.ledger import engine, histories
+from push.ledger import arrivals, engine, histories
+from push.ledger.arrivals import Reading
 from push.ledger.checks import CHECKS
 from push.ledger.database import Database
 from push.ledger.histories import Fault
@@ -95,9 +96,12 @@ def unreadable() -> Damage:
 
 
 def verify(
-    db: Database, sessions: Mapping[str, Session], cursors: Mapping[str, int], watch: Callable[[str], None]
+    db: Database, sessions: Mapping[str, Session], cursors: Sequence[Reading], watch: Callable[[str], None]
 ) -> Proof:
-    """Ask everything. `watch` is told what is being looked at. A minute or so for a million turns; writes nothing."""
+    """Ask everything. `watch` is told what is being looked at. A minute or so for a million turns; writes nothing.
+
+    `cursors` is how far state.json says that each channel was read; an owner of "" is not known.
+    """
     findings = _Findings()
     counts = [0, 0]
     with findings.surviving(), db.snapshot():  # in ruins, the end of the snapshot fails as well
@@ -170,10 +174,14 @@ _SESSION_KNOWN = (
 )
 
 
-def _cursor_faults(db: Database, cursors: Mapping[str, int]) -> Iterator[Fault]:
-    for channel, cursor in cursors.items():
-        who = f"state.json, cursor of {channel}"
-        if channel == _TERMINAL:
+def _cursor_faults(db: Database, cursors: Sequence[Reading]) -> Iterator[Fault]:
+    """What was read is committed before state.json is told, with the owner; an earlier implementation told none."""
+    for cursor in cursors:
+        who = f"state.json, cursor of {cursor.channel}"
+        if cursor.channel == _TERMINAL:
             yield "cursor_ahead", who, "nothing reads ahead there: the terminal commits what is typed by itself"
-        elif db.one("SELECT 1 FROM turn WHERE channel = ? LIMIT 1", (channel,)) is None:
-            yield "cursor_ahead", who, f"it was read up to {cursor}, but the ledger holds no message of it"
+        elif cursor.owner:
+            stored = arrivals.position(db, cursor.channel, cursor.owner)
+            if stored is None or stored < cursor.position:
+                until = "nothing" if stored is None else f"what came up to {stored}"
+                yield "cursor_ahead", who, f"it was read up to {cursor.position}, but the ledger holds {until}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from push.errors import PushError
+from push.ledger.arrivals import Reading
 from push.ledger.database import Database
 from push.ledger.verify import Damage, Proof, unreadable, verify
 from push.paths import Home
@@ -46,7 +47,8 @@ def _of_ledger(home: Home, state: State, watch: Callable[[str], None]) -> Proof:
         sentence = "it is not there, but state.json holds sessions of its conversations"
         return Proof(0, 0, (Damage("ledger_missing", "push.db", sentence),) if ours else (), {})
     try:
-        return verify(db, state.sessions, state.cursors, watch)
+        cursors = [Reading(name, state.cursor_owner.get(name, ""), at) for name, at in state.cursors.items()]
+        return verify(db, state.sessions, cursors, watch)
     finally:
         db.close()
 

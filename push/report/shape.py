@@ -10,7 +10,9 @@ from typing import Any
 from push import clock
 from push.errors import PushError
 from push.ledger.backlog import Backlog
+from push.ledger.pace import Pause
 from push.ledger.retries import Retry
+from push.report.channels import ChannelState
 from push.report.snapshot import RunningTurn, Snapshot
 from push.tasks.roles import Holder
 
@@ -21,10 +23,13 @@ def as_json(taken: Snapshot) -> dict[str, Any]:
         "home": str(taken.home),
         "at": clock.iso(taken.at),
         "processes": [_process(holder) for holder in taken.holders],
+        "channels": [_channel(channel) for channel in taken.channels],
         "turns": _turns(taken.backlog) if taken.backlog else None,
         "running": [_running(run, taken.at) for run in taken.running],
         "postponed": [_postponed(row) for row in taken.postponed],
         "deliveries": _deliveries(taken.backlog) if taken.backlog else None,
+        "pauses": [pause_fields(pause) for pause in (taken.backlog.pauses if taken.backlog else ())],
+        "rejected": taken.backlog.rejected if taken.backlog else None,
         "files": {"bytes": taken.files, "free_bytes": taken.free, "spool_leftover": taken.leftover},
         "ledger": _health(taken.trouble, present=taken.backlog is not None),
         "state": _health(taken.state_trouble, present="state.json" in taken.files),
@@ -40,6 +45,26 @@ def _process(holder: Holder) -> dict[str, Any]:
         "command": holder.command,
         "started_at": clock.iso(holder.started_at),
         "loops": loops,
+    }
+
+
+def _channel(channel: ChannelState) -> dict[str, Any]:
+    return {
+        "name": channel.name,
+        "note": channel.note,
+        "note_at": clock.iso(channel.note_at),
+        "good_at": clock.iso(channel.good_at),
+        "deaf_since": clock.iso(channel.deaf_since),
+    }
+
+
+def pause_fields(pause: Pause) -> dict[str, Any]:
+    """A chat to which nothing is sent until an instant. `chat` is null where it holds for the whole channel."""
+    return {
+        "channel": pause.channel,
+        "chat": pause.key or None,
+        "until": clock.iso(pause.until),
+        "reason": pause.reason,
     }
 
 
@@ -78,7 +103,11 @@ def _deliveries(backlog: Backlog) -> dict[str, Any]:
     return {
         **{state: backlog.deliveries.get(state, 0) for state in ("pending", "sending", "waiting")},
         **{state: backlog.stuck.get(state, 0) for state in ("failed", "unknown")},
+        "possibly_twice": backlog.repeated,
         "oldest_open_at": clock.iso(backlog.oldest_delivery),
+        "targets": [
+            {"channel": channel, "target": target, "open": count} for channel, target, count in backlog.waiting_for
+        ],
     }
 
 

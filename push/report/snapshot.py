@@ -21,6 +21,8 @@ from push.ledger.backlog import MOST_FAILED, Backlog, Running
 from push.ledger.database import Database
 from push.ledger.retries import Retry
 from push.paths import Home, open_plain
+from push.report import channels
+from push.report.channels import ChannelState
 from push.state import StateFile
 from push.tasks import roles
 from push.tasks.roles import Holder
@@ -31,6 +33,7 @@ _BUSY_SECONDS = 1.0
 _LATE_MS = 100_000  # the loops that beat do so every 30 s
 _SOON_MS = 10_000  # a terminal that lives has printed an answer by then
 _BEATING = ("sweep", "turns")
+_LATE_ANSWER_MS = 300_000  # a chat that is paused, or a service that is away, may be over by then
 _BIG_WAL_BYTES = 256 * 1024 * 1024
 _RUN_ID = re.compile(r"t(\d+)-(\d+)")
 
@@ -62,6 +65,7 @@ class Snapshot:
     start: str
     at: int
     holders: tuple[Holder, ...]
+    channels: tuple[ChannelState, ...]
     backlog: Backlog | None
     trouble: PushError | None
     running: tuple[RunningTurn, ...]
@@ -86,6 +90,7 @@ def take(home: Home, start: str = "push run") -> Snapshot:
         start=start,
         at=at,
         holders=holders,
+        channels=tuple(channels.of(holders, at)),
         backlog=backlog,
         trouble=trouble,
         running=running,
@@ -172,6 +177,11 @@ def _with_attention(snapshot: Snapshot, *, consumes: bool) -> Snapshot:
     if waiting and not consumes:
         found.append(Attention(f"{waiting} {_plural(waiting, 'message')} open, and nothing answers.", snapshot.start))
     found += _of_loops(snapshot)
+    found += [
+        Attention(f"{channel.name} has not been read for {_minutes(snapshot.at, channel.deaf_since)}.", "push doctor")
+        for channel in snapshot.channels
+        if channel.deaf_since is not None
+    ]
     if snapshot.backlog is not None:
         found += _of_backlog(snapshot.backlog, snapshot.at)
     return replace(snapshot, attention=tuple(found))
@@ -209,22 +219,43 @@ def _of_backlog(backlog: Backlog, at: int) -> list[Attention]:
         found.append(
             Attention(f"{backlog.postponed} {_plural(backlog.postponed, 'turn')} postponed.", "push retries list")
         )
-    if backlog.oldest_delivery is not None and at - backlog.oldest_delivery > _SOON_MS:
-        for channel, target, count in backlog.waiting_for:
-            if channel == "local":
-                text = f"{count} {_plural(count, 'answer')} for {target} waiting for a terminal to print."
-                found.append(Attention(text, f"push chat --user {target}"))
+    found += _of_answers(backlog, at)
     for state, meaning in (("failed", "failed for good"), ("unknown", "may have arrived, or not")):
         count = backlog.stuck.get(state, 0)
         if count:
             found.append(
                 Attention(f"{count} {_plural(count, 'delivery', 'deliveries')} {meaning}.", "push retries list")
             )
-    if backlog.failed_turns:
-        more = " or more" if backlog.failed_turns == MOST_FAILED else ""
-        count = backlog.failed_turns
-        found.append(Attention(f"{count}{more} {_plural(count, 'turn')} failed.", "push retries list"))
+    for count, one, many in (
+        (backlog.repeated, "delivery possibly arrived twice", "deliveries possibly arrived twice"),
+        (backlog.failed_turns, "turn failed", "turns failed"),
+        (backlog.rejected, "update could not be stored", "updates could not be stored"),
+    ):
+        if count:
+            more = " or more" if count == MOST_FAILED else ""
+            found.append(Attention(f"{count}{more} {_plural(count, one, many)}.", "push retries list"))
     return found
+
+
+def _of_answers(backlog: Backlog, at: int) -> list[Attention]:
+    """Answers that wait for a terminal, and a channel that has not taken one for minutes."""
+    found = []
+    oldest = backlog.oldest_delivery
+    if oldest is None or at - oldest <= _SOON_MS:
+        return []
+    for channel, target, count in backlog.waiting_for:
+        if channel == "local":
+            text = f"{count} {_plural(count, 'answer')} for {target} waiting for a terminal to print."
+            found.append(Attention(text, f"push chat --user {target}"))
+    count = sum(count for channel, _, count in backlog.waiting_for if channel != "local")
+    if count and at - oldest > _LATE_ANSWER_MS:
+        text = f"{count} {_plural(count, 'answer')} on the way, the oldest for {_minutes(at, oldest)}."
+        found.append(Attention(text, "push retries list"))
+    return found
+
+
+def _minutes(at: int, since: int) -> str:
+    return f"{(at - since) // 60_000} min"
 
 
 def _plural(count: int, one: str, many: str | None = None) -> str:

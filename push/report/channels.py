@@ -1,0 +1,50 @@
+"""How each channel that is polled is doing: what its loop says, when it last answered, since when it is deaf.
+
+Owns reading it out of the poller's role; does not own polling (`push.app.poller`). Instants are milliseconds since
+1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from push.tasks.roles import Holder
+
+#: A channel that has not answered for so long is deaf: by then the owner is told, and status says so.
+DEAF_MS = 300_000
+
+_POLL = "poll"
+_GOOD = ".good"  # the loop of a channel's last good poll, behind the channel's name
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """One channel. `note` is what its loop said at `note_at`; `good_at` is None where no poll was good yet.
+
+    `deaf_since` is its last good poll, or the poller's start, where that is minutes ago.
+    """
+
+    name: str
+    note: str
+    note_at: int
+    good_at: int | None
+    deaf_since: int | None
+
+
+def of(holders: Sequence[Holder], at: int) -> Iterator[ChannelState]:
+    """The channels that a living poller reads, as of `at`."""
+    for holder in holders:
+        if holder.role != _POLL:
+            continue
+        for name, (note_at, note) in holder.loops.items():
+            if name == _POLL or name.endswith(_GOOD):
+                continue
+            good_at = holder.loops[name + _GOOD][0] if name + _GOOD in holder.loops else None
+            heard_at = holder.started_at if good_at is None else good_at
+            yield ChannelState(name, note, note_at, good_at, heard_at if at - heard_at >= DEAF_MS else None)
+
+
+def is_of_channel(holder: Holder, loop: str) -> bool:
+    """Whether a loop of the role is shown with the channels."""
+    return holder.role == _POLL and loop != _POLL
