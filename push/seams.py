@@ -46,6 +46,8 @@ SEAMS = frozenset(
         "delivery.try_again_committed",
         "delivery.unknown_committed",
         "delivery.hold_committed",
+        "control.carried_out",
+        "progress.sent",
         "progress.posted",
         "progress.removed",
         "state.before_replace",

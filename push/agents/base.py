@@ -48,6 +48,10 @@ class Adapter(Protocol):
         """Whether a resumed session keeps the instructions it began with; a change then needs a new session."""
 
     @property
+    def takes_model(self) -> bool:
+        """Whether a model can be chosen for it; its factory is given the name."""
+
+    @property
     def output_cap(self) -> int:
         """Bytes of output (after `drop_prefix`) at which the runner ends a run."""
 
@@ -79,3 +83,9 @@ class Adapter(Protocol):
 
     def resumable(self, request: Request, stdout: Path, /) -> str | None:
         """The session that a killed or failed run left and that can be resumed; None where there is none."""
+
+    def activity(self, stdout: Path, /) -> str | None:
+        """What a run is doing now ("running a command"), from the end of what it printed so far; None: not said.
+
+        Names of tools are all that is told of its words. Reads a bounded piece of the file, and never raises.
+        """

@@ -39,13 +39,15 @@ _MENTION: Final = re.compile(r'(?<![\w"`\\/@])@(?=\S)')
 
 @dataclass(frozen=True, slots=True)
 class Claude:
-    """Claude Code under the name, or at the path, that `program` begins with."""
+    """Claude Code under the name, or at the path, that `program` begins with; `model` overrides its own choice."""
 
     program: tuple[str, ...]
+    model: str | None = None
 
     name: ClassVar[str] = "claude"
     resumes: ClassVar[bool] = True
     reads_instructions_once: ClassVar[bool] = True
+    takes_model: ClassVar[bool] = True
     output_cap: ClassVar[int] = OUTPUT_CAP
     drop_prefix: ClassVar[bytes | None] = None
     max_prompt: ClassVar[int | None] = 10 * 1024 * 1024 // 4  # it takes 10 MiB; a character has up to 4 bytes
@@ -73,6 +75,7 @@ class Claude:
             *("--output-format", "json"),
             *("--session-id" if request.is_new else "--resume", request.session_id),
             *("--append-system-prompt-file", str(request.instructions_file)),
+            *(("--model", self.model) if self.model else ()),
         )
 
     def environment(self, _request: Request, /) -> dict[str, str]:
@@ -103,6 +106,10 @@ class Claude:
     def resumable(self, request: Request, _stdout: Path, /) -> str | None:
         """The session's id: it was known before the run, and one that does not exist is recognised as missing."""
         return request.session_id
+
+    def activity(self, _stdout: Path, /) -> str | None:
+        """None: it prints one object, at its end."""
+        return None
 
 
 def _judge(request: Request, result: dict[str, Any], *, clean: bool) -> AgentOutcome:

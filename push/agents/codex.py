@@ -29,7 +29,9 @@ from push.agents.reading import (
     not_started,
     number,
     readable,
+    recent,
     tail,
+    using,
     words,
 )
 from push.model.values import (
@@ -60,6 +62,16 @@ _READING: Final = re.compile(r"^Reading .{1,40} from stdin\.\.\.\n", re.MULTILIN
 
 _BUSY_SECONDS: Final = 5.0
 
+#: What it is doing while an item of the type is not complete.
+_ITEMS: Final = {
+    "command_execution": "running a command",
+    "web_search": "searching the web",
+    "file_change": "changing files",
+    "todo_list": "planning",
+    "reasoning": "thinking",
+    "agent_message": "writing",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Codex:
@@ -71,6 +83,7 @@ class Codex:
     name: ClassVar[str] = "codex"
     resumes: ClassVar[bool] = True
     reads_instructions_once: ClassVar[bool] = True
+    takes_model: ClassVar[bool] = True
     output_cap: ClassVar[int] = OUTPUT_CAP
     drop_prefix: ClassVar[bytes | None] = None
     max_prompt: ClassVar[int | None] = 1_048_576
@@ -130,6 +143,16 @@ class Codex:
     def resumable(self, request: Request, stdout: Path, /) -> str | None:
         """The thread that it named (which is on disk by then), or the one that was to be resumed."""
         return _Seen.in_file(stdout).thread_id or (None if request.is_new else request.session_id)
+
+    def activity(self, stdout: Path, /) -> str | None:
+        """What the newest of its events tells: an item that began, or nothing but thinking."""
+        for event in recent(stdout):
+            kind, item = event.get("type"), words(dig(event, "item", "type"))
+            if kind == "item.started":
+                return _ITEMS.get(item) or using(words(dig(event, "item", "tool")))
+            if kind in ("item.completed", "turn.started") and item != "error":  # such items are warnings
+                return "thinking"
+        return None
 
 
 @dataclass(slots=True)

@@ -27,6 +27,7 @@ class Command:
     name: ClassVar[str] = "command"
     resumes: ClassVar[bool] = False
     reads_instructions_once: ClassVar[bool] = False
+    takes_model: ClassVar[bool] = False
     output_cap: ClassVar[int] = OUTPUT_CAP
     drop_prefix: ClassVar[bytes | None] = None
     max_prompt: ClassVar[int | None] = None
@@ -74,4 +75,8 @@ class Command:
 
     def resumable(self, _request: Request, _stdout: Path, /) -> str | None:
         """None: it has no sessions."""
+        return None
+
+    def activity(self, _stdout: Path, /) -> str | None:
+        """None: what it prints is its reply."""
         return None

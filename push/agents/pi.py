@@ -24,7 +24,9 @@ from push.agents.reading import (
     not_started,
     number,
     readable,
+    recent,
     tail,
+    using,
     words,
 )
 from push.model.values import AgentFailed, AgentOutcome, Answered, Exited, Request, RunOutput, SessionMissing, Usage
@@ -39,16 +41,25 @@ _UNUSED: Final = (
     *(b'{"type":"%b"' % kind for kind in (b"message_start", b"turn_end", b"agent_end", b"tool_execution_")),
 )
 
+#: Events after which it does something else than before.
+_ACTIVITIES: Final = {
+    **dict.fromkeys(("agent_start", "turn_start", "message_start", "tool_execution_end", "message_end"), "thinking"),
+    "auto_retry_start": "waiting for its service",
+    "compaction_start": "summing up the conversation",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Pi:
-    """Pi under the name, or at the path, that `program` begins with."""
+    """Pi under the name, or at the path, that `program` begins with; `model` overrides its own choice."""
 
     program: tuple[str, ...]
+    model: str | None = None
 
     name: ClassVar[str] = "pi"
     resumes: ClassVar[bool] = True
     reads_instructions_once: ClassVar[bool] = False
+    takes_model: ClassVar[bool] = True
     output_cap: ClassVar[int] = 512 * 1024 * 1024
     drop_prefix: ClassVar[bytes | None] = _DELTA
     max_prompt: ClassVar[int | None] = None
@@ -77,6 +88,7 @@ class Pi:
             "--print",
             *("--mode", "json"),
             *(("--session", request.session_id) if request.session_id else ()),
+            *(("--model", self.model) if self.model else ()),
             *("--append-system-prompt", str(request.instructions_file)),  # a path of a file stands for its content
         )
 
@@ -105,6 +117,16 @@ class Pi:
     def resumable(self, request: Request, stdout: Path, /) -> str | None:
         """The session, once a message of the assistant is complete: pi writes no file before."""
         return _Seen.in_file(stdout).kept(request)
+
+    def activity(self, stdout: Path, /) -> str | None:
+        """What the newest of its events tells."""
+        for event in recent(stdout):
+            kind = event.get("type")
+            if kind == "tool_execution_start":
+                return using(words(event.get("toolName")))
+            if kind in _ACTIVITIES:
+                return _ACTIVITIES[kind]
+        return None
 
 
 class _Seen:

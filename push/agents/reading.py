@@ -31,6 +31,16 @@ DETAIL_LIMIT = 500
 #: U+200B: put beside a character that a CLI would act on. Nobody sees it, and no CLI trims it.
 ZERO_WIDTH = "\u200b"
 
+#: How much of a running agent's output is looked at, from its end.
+RECENT_LIMIT = 256 * 1024
+
+_TOOL = re.compile(r"[A-Za-z][\w.-]{0,39}", re.ASCII)
+_TOOLS = {
+    "bash": "running a command",
+    **dict.fromkeys(("read", "ls", "find", "grep"), "reading files"),
+    **dict.fromkeys(("edit", "write"), "changing files"),
+}
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -115,6 +125,34 @@ def tail(path: Path, limit: int = STDERR_LIMIT) -> str:
             return file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
+
+
+def recent(path: Path, limit: int = RECENT_LIMIT) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the last `limit` bytes of a JSONL file that is still being written, newest first.
+
+    None where it cannot be read. A line that is cut, at either end, is no event.
+    """
+    try:
+        with open_plain(path) as file:
+            start = max(0, file.seek(0, os.SEEK_END) - limit)
+            file.seek(start)
+            found = file.read(limit).split(b"\n")
+    except OSError:
+        return
+    for line in reversed(found[1:-1] if start else found[:-1]):
+        try:
+            value = json.loads(line) if line[:1] == b"{" else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def using(tool: str) -> str:
+    """That an agent is using a tool, in words where it is a usual one. A name that is no plain word is not told."""
+    if known := _TOOLS.get(tool.lower()):
+        return known
+    return f"using {tool}" if _TOOL.fullmatch(tool) else "using a tool"
 
 
 def detail(text: str) -> str:

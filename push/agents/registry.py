@@ -16,9 +16,9 @@ from push.agents.pi import Pi
 
 #: Name in the configuration -> adapter for a program (its path or name, with first arguments) and a model, if any.
 ADAPTERS: Final[dict[str, Callable[[tuple[str, ...], str | None], Adapter]]] = {
-    "claude": lambda program, _model: Claude(program),
+    "claude": Claude,
     "codex": Codex,
-    "pi": lambda program, _model: Pi(program),
+    "pi": Pi,
     "command": lambda program, _model: Command(program),
 }
 

@@ -48,7 +48,12 @@ class Consumer:
         )
         handlers: dict[str, Callable[[Any], None]] = {
             "turns": drain,
-            "control": Control(gear, self._ended, lambda key: self._ring("turns", key)),
+            "control": Control(
+                gear,
+                self._ended,
+                lambda key: self._ring("turns", key),
+                lambda instant, key: self._ring_at(instant, "control", key),
+            ),
             "answers": self._deliver("answers", deliver.URGENT),
             "deliver": self._deliver("deliver", deliver.NORMAL),
             "signs": Signs(gear, lambda instant, key: self._ring_at(instant, "signs", key)),

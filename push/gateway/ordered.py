@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from push.config.settings import Settings
-from push.gateway import commands
+from push.gateway import commands, usage
+from push.gateway.choosing import Choosing
+from push.gateway.commands import Command
+from push.ledger import turns
 from push.ledger.database import Database
 from push.model.values import Turn
 from push.state import StateFile
 
 NEW_SESSION = "A new session begins with your next message."
+NOTHING_TO_RETRY = "There is no earlier message here to run again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,34 @@ class Ordered:
     """Carries out commands, each under its conversation's lock."""
 
     def __init__(self, settings: Settings, db: Database, state: StateFile) -> None:
-        self._settings = settings
         self._db = db
         self._state = state
+        self._choosing = Choosing(settings, db)
 
     def run(self, turn: Turn) -> str | Again:
         """What to answer, or the message to run. May be called a second time for a turn that a crash cut short."""
         command = commands.recognise(turn.text)
         assert command is not None
-        self._state.reset_session(turn.conversation)
-        return NEW_SESSION
+        if command.mistake:  # accepted by a version that knew other arguments
+            return command.mistake
+        return self._retry(turn) if command.name == "retry" else self._answer(turn, command)
+
+    def _answer(self, turn: Turn, command: Command) -> str:
+        match command.name:
+            case "new":
+                self._state.reset_session(turn.conversation)
+                return NEW_SESSION
+            case "agent":
+                return self._choosing.agent(turn, command.argument)
+            case "model":
+                return self._choosing.model(turn, command.argument)
+            case "usage":
+                return usage.text(self._db, turn.conversation_id)
+            case "unsupported":
+                kind = command.argument.replace("_", " ")
+                return f"Push can read only text so far; this {kind} was not read."
+        raise AssertionError(f"/{command.name} is none of the commands in order")
+
+    def _retry(self, turn: Turn) -> str | Again:
+        last = turns.last_message(self._db, turn)
+        return Again(turns.whole_text(self._db, last), last.context) if last else NOTHING_TO_RETRY

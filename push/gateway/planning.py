@@ -49,7 +49,7 @@ class Planner:
         """Decide how to run `turn` now. Raises PushError: configuration, or state.json, is not usable."""
         choice = choices.of(self._db, turn.conversation_id)
         agent = choice.agent or self._settings.agent_for(turn.conversation, turn.channel)
-        adapter = self.adapter(agent)
+        adapter = self.adapter(agent, choice.model)
         instructions = assistant.compose(self._settings.assistant_root)
         digest = hashlib.sha256(instructions.encode()).hexdigest()
         work_dir = str(self._settings.assistant_root)
@@ -73,8 +73,8 @@ class Planner:
         )
         return Prepared(plan, adapter, instructions, prompt)
 
-    def adapter(self, agent: str) -> Adapter:
-        """The adapter of an agent as it is configured. Raises ConfigError where its program is not."""
+    def adapter(self, agent: str, model: str | None = None) -> Adapter:
+        """The adapter of an agent as it is configured, with a model. Raises ConfigError where its program is not."""
         program = self._settings.bin_for(agent) if agent else ()
         if not program:
             raise ConfigError(
@@ -82,7 +82,7 @@ class Planner:
                 hint="push config validate",
                 code="no_agent",
             )
-        return adapter_for(agent, program, self._settings.codex_model if agent == "codex" else None)
+        return adapter_for(agent, program, model or (self._settings.codex_model if agent == "codex" else None))
 
     def reader(self, agent: str) -> Adapter:
         """The adapter that reads what a run of `agent` printed, even where its program is no longer configured."""

@@ -11,7 +11,7 @@ from push.seams import seam
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A posted message. `receipt` is the channel's name of it; instants are milliseconds since 1970."""
+    """A posted message, and the state of its turn. `receipt` is the channel's name of it; instants are milliseconds."""
 
     turn_id: int
     channel: str
@@ -19,9 +19,13 @@ class Progress:
     receipt: str
     posted_at: int
     edited_at: int
+    turn_state: str
 
 
-_SELECT = "SELECT p.turn_id, p.channel, p.target, p.receipt, p.posted_at, p.edited_at FROM progress p"
+_SELECT = (
+    "SELECT p.turn_id, p.channel, p.target, p.receipt, p.posted_at, p.edited_at, t.state "
+    "FROM progress p CROSS JOIN turn t ON t.id = p.turn_id"  # in this order: there are few of the first
+)
 
 
 def posted(db: Database, turn_id: int, target: tuple[str, str], receipt: str) -> None:
@@ -36,7 +40,7 @@ def posted(db: Database, turn_id: int, target: tuple[str, str], receipt: str) ->
 
 
 def edited(db: Database, turn_id: int) -> None:
-    """It was changed now."""
+    """It was changed now, or that was tried."""
     with db.write():
         db.execute("UPDATE progress SET edited_at = ? WHERE turn_id = ?", (clock.now_ms(), turn_id))
 
@@ -50,11 +54,11 @@ def removed(db: Database, turn_id: int) -> None:
 
 def of(db: Database, conversation_id: int) -> list[Progress]:
     """The messages that stand in a conversation."""
-    sql = f"{_SELECT} JOIN turn t ON t.id = p.turn_id WHERE t.conversation_id = ? ORDER BY p.turn_id"
+    sql = f"{_SELECT} WHERE t.conversation_id = ? ORDER BY p.turn_id"
     return [Progress(*row) for row in db.rows(sql, (conversation_id,))]
 
 
 def open_conversations(db: Database) -> list[int]:
     """Conversations in which such messages stand."""
-    sql = "SELECT DISTINCT t.conversation_id FROM progress p JOIN turn t ON t.id = p.turn_id"
+    sql = "SELECT DISTINCT t.conversation_id FROM progress p CROSS JOIN turn t ON t.id = p.turn_id"
     return [int(row[0]) for row in db.rows(sql)]
