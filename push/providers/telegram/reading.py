@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from push.config.settings import Settings
 from push.providers.base import Allowlist, Closed, Identity, Later, Read
@@ -53,21 +54,23 @@ class TelegramReader:
         self._bot = Bot(number, username)
         return Identity(str(number), f"@{username}" if username else str(number))
 
-    def poll(self, cursor: int | None, allowed: Allowlist) -> Read | Later | Closed:
-        """Wait up to 25 seconds for updates after `cursor`. Never raises.
+    def poll(
+        self, cursor: int | None, allowed: Callable[[], Allowlist], wait_seconds: int = WAIT_SECONDS
+    ) -> Read | Later | Closed:
+        """Wait up to `wait_seconds` for updates after `cursor`. Never raises, but what `allowed` raises.
 
         An update without an id cannot be confirmed: it is passed with those around it.
         """
         assert self._bot is not None, "identify() comes first"
-        params: dict[str, object] = {"timeout": WAIT_SECONDS, "limit": BATCH, "allowed_updates": ALLOWED_UPDATES}
+        params: dict[str, object] = {"timeout": wait_seconds, "limit": BATCH, "allowed_updates": ALLOWED_UPDATES}
         if cursor is not None:
             params["offset"] = cursor + 1
-        reply = self._call("getUpdates", params, WAIT_SECONDS + ANSWER_SECONDS)
+        reply = self._call("getUpdates", params, wait_seconds + ANSWER_SECONDS)
         if not isinstance(reply, Ok):
             return _failure(reply)
         if not isinstance(reply.result, list):
             return Later("malformed_answer")
-        seen = see_all(reply.result, self._bot, allowed)
+        seen = see_all(reply.result, self._bot, allowed())
         updates = tuple(update for update in seen if update.position != NOWHERE)
         if len(updates) < len(seen):
             log.warning("%d updates without an id", len(seen) - len(updates))

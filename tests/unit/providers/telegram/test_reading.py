@@ -57,7 +57,7 @@ def test_c1_what_is_asked_is_all_after_the_cursor(
     reader: TelegramReader, script: Script, cursor: int | None, offset: dict[str, int]
 ) -> None:
     script.lines = [ok([UPDATE])]
-    got = reader.poll(cursor, ALLOWED)
+    got = reader.poll(cursor, lambda: ALLOWED)
     assert isinstance(got, Read)
     assert [update.position for update in got.updates] == [900]
     assert isinstance(got.updates[0].seen, Inbound)
@@ -67,7 +67,7 @@ def test_c1_what_is_asked_is_all_after_the_cursor(
 
 def test_nothing_new_is_an_answer(reader: TelegramReader, script: Script) -> None:
     script.lines = [ok([])]
-    assert reader.poll(1, ALLOWED) == Read(())
+    assert reader.poll(1, lambda: ALLOWED) == Read(())
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_c15_what_cannot_be_read_now_is_asked_again_later(
     reader: TelegramReader, script: Script, line: Line, expected: Later
 ) -> None:
     script.lines = [line, ok([UPDATE]), line, ok(ME)]
-    assert reader.poll(None, ALLOWED) == expected
-    assert isinstance(reader.poll(None, ALLOWED), Read)
+    assert reader.poll(None, lambda: ALLOWED) == expected
+    assert isinstance(reader.poll(None, lambda: ALLOWED), Read)
     assert reader.identify() == expected
     assert isinstance(reader.identify(), Identity)
 
@@ -115,7 +115,7 @@ def test_a_token_that_the_service_rejects_needs_a_person(
     reader: TelegramReader, script: Script, status: int, description: str
 ) -> None:
     script.lines = [refusal(description, status), refusal(description, status)]
-    for got in (reader.poll(None, ALLOWED), reader.identify()):
+    for got in (reader.poll(None, lambda: ALLOWED), reader.identify()):
         assert isinstance(got, Closed)
         assert got.reason == "token_rejected"
         assert "@BotFather" in got.hint
@@ -135,11 +135,11 @@ def test_a_bot_without_a_name_is_called_by_its_id(reader: TelegramReader, script
 
 def test_an_update_without_an_id_does_not_stop_the_others(reader: TelegramReader, script: Script) -> None:
     script.lines = [ok([{"message": said("x")}, UPDATE, 5, {"update_id": 901}]), ok([5])]
-    got = reader.poll(None, ALLOWED)
+    got = reader.poll(None, lambda: ALLOWED)
     assert isinstance(got, Read)
     assert [update.position for update in got.updates] == [900, 901]
     assert isinstance(got.updates[1].seen, Ignored)
-    assert reader.poll(None, ALLOWED) == Later("malformed_answer")  # alone it could never be confirmed
+    assert reader.poll(None, lambda: ALLOWED) == Later("malformed_answer")  # alone it could never be confirmed
 
 
 def test_c17_a_poll_that_is_never_answered_ends_and_the_next_has_a_new_connection(
@@ -149,10 +149,10 @@ def test_c17_a_poll_that_is_never_answered_ends_and_the_next_has_a_new_connectio
     monkeypatch.setattr(reading, "ANSWER_SECONDS", 0.3)
     script.lines = [script.stall, ok([UPDATE])]
     before, started = reader._api, time.monotonic()
-    assert reader.poll(None, ALLOWED) == Later("timeout")
+    assert reader.poll(None, lambda: ALLOWED) == Later("timeout")
     assert time.monotonic() - started < 5
     assert reader._api is not before
-    assert isinstance(reader.poll(None, ALLOWED), Read)
+    assert isinstance(reader.poll(None, lambda: ALLOWED), Read)
     assert script.connections == 2
 
 
@@ -171,7 +171,7 @@ def test_closing_ends_a_poll_that_waits_and_nothing_is_opened_again(reader: Tele
         wait_until(lambda: bool(script.asked))
         reader.close()
         assert isinstance(polling.result(timeout=5), Later)
-    assert isinstance(reader.poll(None, ALLOWED), Later)
+    assert isinstance(reader.poll(None, lambda: ALLOWED), Later)
     assert script.connections == 1
 
 
