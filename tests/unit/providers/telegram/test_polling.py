@@ -85,9 +85,9 @@ def test_c15_of_two_pollers_the_older_one_is_told(
     second = TelegramReader(settings)
     second.identify()
     with ThreadPoolExecutor(2) as pool:
-        older = pool.submit(reader.poll, None, ALLOWED)
+        older = pool.submit(reader.poll, None, lambda: ALLOWED)
         telegram.wait_for(lambda: telegram.requests("getUpdates"))
-        newer = pool.submit(second.poll, None, ALLOWED)
+        newer = pool.submit(second.poll, None, lambda: ALLOWED)
         assert older.result(timeout=10) == Later("another_poller")
         telegram.say(ANN, "hello")
         assert len(_positions(newer.result(timeout=10))) == 1
@@ -126,7 +126,7 @@ def test_a_waiting_poll_ends_with_the_first_message(
 ) -> None:
     monkeypatch.setattr(reading, "WAIT_SECONDS", 20)
     with ThreadPoolExecutor(1) as pool:
-        polling = pool.submit(reader.poll, None, ALLOWED)
+        polling = pool.submit(reader.poll, None, lambda: ALLOWED)
         telegram.wait_for(lambda: telegram.requests("getUpdates"))
         telegram.say(ANN, "hello")
         assert len(_positions(polling.result(timeout=10))) == 1

@@ -167,7 +167,7 @@ def test_c17_after_no_connection_everything_is_new_too(home: Path) -> None:
 def test_closing_ends_a_poll_that_waits_and_nothing_is_opened_again(reader: TelegramReader, script: Script) -> None:
     script.lines = [script.stall]
     with ThreadPoolExecutor(1) as pool:
-        polling = pool.submit(reader.poll, None, ALLOWED)
+        polling = pool.submit(reader.poll, None, lambda: ALLOWED)
         wait_until(lambda: bool(script.asked))
         reader.close()
         assert isinstance(polling.result(timeout=5), Later)
