@@ -145,14 +145,13 @@ def test_an_update_without_an_id_does_not_stop_the_others(reader: TelegramReader
 def test_c17_a_poll_that_is_never_answered_ends_and_the_next_has_a_new_connection(
     reader: TelegramReader, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "WAIT_SECONDS", 0)
     monkeypatch.setattr(reading, "ANSWER_SECONDS", 0.3)
     script.lines = [script.stall, ok([UPDATE])]
     before, started = reader._api, time.monotonic()
-    assert reader.poll(None, lambda: ALLOWED) == Later("timeout")
+    assert reader.poll(None, lambda: ALLOWED, 0) == Later("timeout")
     assert time.monotonic() - started < 5
     assert reader._api is not before
-    assert isinstance(reader.poll(None, lambda: ALLOWED), Read)
+    assert isinstance(reader.poll(None, lambda: ALLOWED, 0), Read)
     assert script.connections == 2
 
 
