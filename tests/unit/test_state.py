@@ -246,7 +246,9 @@ def test_a_damaged_file_is_a_clear_error_and_is_never_touched(file: StateFile, d
 @freeze_time("2026-03-01")
 def test_rebuild_replaces_a_damaged_file_and_keeps_a_copy(file: StateFile) -> None:
     file.path.write_bytes(b"\0" * 300)
-    kept = file.rebuild({"local:ann": SESSION, "local:bob": Session(None, False, "", 4, "", "", "")}, {"imessage": 12})
+    kept = file.rebuild(
+        {"local:ann": SESSION, "local:bob": Session(None, False, "", 4, "", "", "")}, {"imessage": ("db1", 12)}
+    )
     assert kept is not None
     assert kept.read_bytes() == b"\0" * 300
     assert kept.parent == file.path.parent

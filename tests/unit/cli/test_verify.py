@@ -21,7 +21,7 @@ from push.model.values import Session
 from push.paths import Home
 from push.report.proof import prove
 from push.state import StateFile
-from tests.ledger import lives
+from tests.ledger import lives, network
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "verify.md"
 TEXT = "a text that only its reader may see"
@@ -29,11 +29,16 @@ TEXT = "a text that only its reader may see"
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with one of everything. Turn 1 (ann) and its delivery 1 of three parts ended well."""
+    """A home with one of everything. Turn 1 (ann) and its delivery 1 of three parts ended well.
+
+    From turn 20 and delivery 15 on it is Telegram's: 20 with its piece 21, 22 that was edited, the command 23 whose
+    answer is delivery 15, 24 that went ahead (16), 22's answer (17), a notice (18), 25 that runs, 26 that waits.
+    """
     root = tmp_path_factory.mktemp("sound")
     db = Database.open(root / "push.db")
     lives.rich(db)
     lives.deliver(db, lives.answer(db, lives.start(db, lives.accept(db, lives.message("hal", TEXT))), TEXT))
+    network.rich(db)
     db.close()
     state = StateFile(root / "state.json")
     for user, session_id in (
@@ -43,6 +48,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         session = Session(session_id, True, "claude", 0, "/assistant", "ab", "")
         assert state.save_session(f"local:{user}", session, expected_epoch=0)
+    state.set_cursor("telegram", 9, owner=network.OWNER)
     inherited = Session("of an earlier implementation", True, "claude", 0, "", "", "")
     assert state.save_session("imessage:+4912", inherited, expected_epoch=0)
     return root
@@ -119,10 +125,11 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "reference": ("DELETE FROM conversation WHERE key = 'local:ann'", "turn 1"),
     "ledger_missing": (lambda home: (home / "push.db").unlink(), "push.db"),
     "turn_missing": ("DELETE FROM turn WHERE id IN (2, 3)", "turns 2 to 3"),
-    "delivery_missing": (GONE.format("(SELECT max(id) FROM outbound)"), "deliveries 14 to 14"),
+    "delivery_missing": (GONE.format("(SELECT max(id) FROM outbound)"), "deliveries 18 to 18"),
     "reply_missing": (GONE.format(1), "turn 1"),
     "reply_unexpected": ("UPDATE turn SET state = 'cancelled' WHERE id = 1", "delivery 1"),
     "reply_elsewhere": ("UPDATE outbound SET target = 'mallory' WHERE id = 1", "delivery 1"),
+    "reply_urgent": ("UPDATE outbound SET urgent = 0 WHERE id = 15", "delivery 15"),
     "cause_missing": ("UPDATE outbound SET turn_id = NULL WHERE id = 1", "delivery 1"),
     "history_missing": ("DELETE FROM transition WHERE machine = 'turn' AND row_id = 1", "turn 1"),
     "history_orphan": (GONE.format(1), "delivery 1"),
@@ -131,12 +138,16 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "history_end": ("UPDATE turn SET state = 'failed' WHERE id = 1", "turn 1"),
     "turn_order": (BEGUN, "turn 18"),
     "turn_counts": ("UPDATE turn SET interruptions = 2 WHERE id = 3", "turn 3"),
+    "turn_merged": ("UPDATE turn SET merged_into = NULL WHERE id = 21", "turn 21"),
+    "turn_lane": ("UPDATE turn SET kind = 'message' WHERE id = 23", "turn 23"),
     "turn_event": ("UPDATE turn SET event_id = '' WHERE id = 1", "turn 1"),
     "turn_text": ("UPDATE turn SET text = NULL WHERE id = 1", "turn 1"),
     "turn_plan": ("UPDATE turn SET agent = NULL WHERE id = 1", "turn 1"),
     "turn_end_time": ("UPDATE turn SET finished_at = NULL WHERE id = 1", "turn 1"),
     "delivery_counts": ("UPDATE outbound SET repeat = 1 WHERE id = 1", "delivery 1"),
     "delivery_end_time": ("UPDATE outbound SET finished_at = NULL WHERE id = 1", "delivery 1"),
+    "progress_elsewhere": ("UPDATE progress SET target = '6'", "progress of turn 25"),
+    "delivery_repeat": ("UPDATE part SET repeats = 1 WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
     "part_receipt": ("UPDATE part SET receipt = NULL WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
     "part_undelivered": (
         "UPDATE part SET receipt = NULL, delivered_at = NULL WHERE outbound_id = 1 AND seq = 2",
@@ -154,7 +165,7 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
         in_state("sessions", "local:ann", "uuid", value="nobody's"),
         "state.json, session of local:ann",
     ),
-    "cursor_ahead": (in_state("cursors", "telegram", value=99), "state.json, cursor of telegram"),
+    "cursor_ahead": (in_state("cursors", "telegram", value=10), "state.json, cursor of telegram"),
 }
 
 
@@ -182,12 +193,12 @@ def test_a_sound_home_passes(copied: Path, capsys: pytest.CaptureFixture[str]) -
     assert told.answer == {
         "version": 1,
         "ok": True,
-        "checked": {"turns": 19, "deliveries": 14},
+        "checked": {"turns": 26, "deliveries": 18},
         "items": [],
         "omitted": {},
     }
     assert main(["verify"]) == 0
-    assert capsys.readouterr().out == "All is accounted for: 19 turns, 14 deliveries.\n"
+    assert capsys.readouterr().out == "All is accounted for: 26 turns, 18 deliveries.\n"
 
 
 def test_an_emptied_ledger_is_none_and_is_not_made_anew(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,23 +214,39 @@ def test_a_home_that_is_not_there_yet_is_not_made(home: Path, capsys: pytest.Cap
     assert list(home.iterdir()) == []
 
 
-NEWEST_STEP = "DELETE FROM transition WHERE id = (SELECT max(id) FROM transition)"
+NEWEST_STEP = "DELETE FROM transition WHERE id = (SELECT max(id) FROM transition WHERE machine = 'outbound')"
 UNCHECKED = """
 PRAGMA writable_schema = 1;
 UPDATE sqlite_master SET sql = replace(sql, ' CHECK (repeat IN (0, 1))', '') WHERE name = 'outbound';
 """
 
 MORE = [
-    ("the newest turns", "DELETE FROM turn WHERE id > 17", ("turn_missing", "turns 18 to 19")),
-    ("the sequence", "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'turn'", ("turn_missing", "turns up to 19")),
+    ("the newest turns", "DELETE FROM turn WHERE id > 24", ("turn_missing", "turns 25 to 26")),
+    ("the sequence", "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'turn'", ("turn_missing", "turns up to 26")),
     ("a birth", "UPDATE transition SET target = 'running' WHERE id = 1", ("history_edge", "turn 1")),
     ("two births", "UPDATE transition SET source = NULL WHERE row_id = 1", ("history_chain", "turn 1")),
-    ("the newest step", NEWEST_STEP, ("history_end", "delivery 14")),
+    ("the newest step", NEWEST_STEP, ("history_end", "delivery 18")),
     ("a run too few", "UPDATE turn SET attempt = 0 WHERE id = 1", ("turn_counts", "turn 1")),
     ("a command that ran", "UPDATE turn SET attempt = 1 WHERE id = 2", ("turn_counts", "turn 2")),
     ("a forgotten delay", "UPDATE turn SET delays = 0 WHERE id = 3", ("turn_counts", "turn 3")),
     ("an attempt too many", "UPDATE outbound SET attempt = 9 WHERE id = 1", ("delivery_counts", "delivery 1")),
-    ("an end too early", "UPDATE turn SET finished_at = 1 WHERE state = 'running'", ("turn_end_time", "turn 17")),
+    ("a delay that was none", "UPDATE outbound SET delays = 2 WHERE id = 17", ("delivery_counts", "delivery 17")),
+    ("an attempt too few", "UPDATE outbound SET attempt = 0 WHERE id = 16", ("delivery_counts", "delivery 16")),
+    ("a mark that is gone", "UPDATE outbound SET repeat = 0 WHERE id = 7", ("delivery_counts", "delivery 7")),
+    ("a mark of no part", "UPDATE part SET repeats = 0 WHERE outbound_id = 7", ("delivery_repeat", "delivery 7")),
+    ("a notice of nothing", "UPDATE outbound SET notice = NULL WHERE id = 18", ("cause_missing", "delivery 18")),
+    ("two causes", "UPDATE outbound SET notice = 'deaf' WHERE id = 1", ("cause_missing", "delivery 1")),
+    ("an answer that overtakes", "UPDATE outbound SET urgent = 1 WHERE id = 1", ("reply_urgent", "delivery 1")),
+    ("a notice that overtakes", "UPDATE outbound SET urgent = 1 WHERE id = 18", ("reply_urgent", "delivery 18")),
+    ("a piece that is open", "UPDATE turn SET state = 'queued' WHERE id = 21", ("turn_merged", "turn 21")),
+    ("a piece of another's", "UPDATE turn SET merged_into = 1 WHERE id = 21", ("turn_merged", "turn 21")),
+    ("a piece of itself", "UPDATE turn SET merged_into = 21 WHERE id = 21", ("turn_merged", "turn 21")),
+    ("a piece of a later one", "UPDATE turn SET merged_into = 24 WHERE id = 21", ("turn_merged", "turn 21")),
+    ("a command that goes ahead", "UPDATE turn SET ahead = 1 WHERE id = 2", ("turn_lane", "turn 2")),
+    ("one ahead that was not", "UPDATE turn SET ahead = 0 WHERE id = 24", ("turn_order", "turn 24")),
+    ("one that overtook", "UPDATE turn SET lane = 'turns' WHERE id = 23", ("turn_order", "turn 23")),
+    ("progress of nobody", "UPDATE progress SET turn_id = 99", ("reference", "progress 99")),
+    ("an end too early", "UPDATE turn SET finished_at = 1 WHERE state = 'running'", ("turn_end_time", "turn 25")),
     ("an empty receipt", "UPDATE part SET receipt = '' WHERE outbound_id = 1", ("part_receipt", "delivery 1")),
     ("a receipt alone", "UPDATE part SET delivered_at = NULL WHERE outbound_id = 1", ("part_receipt", "delivery 1")),
     ("no part", "DELETE FROM part WHERE outbound_id = 1", ("part_sequence", "delivery 1")),
@@ -297,6 +324,40 @@ def test_the_terminal_has_no_cursor(copied: Path, capsys: pytest.CaptureFixture[
     assert ask(capsys).damages == [("cursor_ahead", "state.json, cursor of local")]
 
 
+@pytest.mark.parametrize(
+    ("owner", "cursor", "is_sound"),
+    [
+        (network.OWNER, 8, True),  # a crash came before state.json was told
+        (network.OWNER, 9, True),
+        (network.OWNER, 10, False),
+        ("another bot", 1, False),  # the ledger never read for that one
+        (None, 10_000, True),  # of an earlier implementation, which named no owner
+    ],
+)
+def test_a_cursor_is_ahead_of_what_was_stored_for_its_owner(
+    copied: Path, capsys: pytest.CaptureFixture[str], owner: str | None, cursor: int, *, is_sound: bool
+) -> None:
+    in_state("cursors", value={"telegram": cursor})(copied)
+    in_state("cursor_owner", value={"telegram": owner} if owner else {})(copied)
+    assert ask(capsys).damages == ([] if is_sound else [("cursor_ahead", "state.json, cursor of telegram")])
+
+
+def test_what_goes_ahead_of_others_comes_between_them_and_not_into_one(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Turn 24 (`/now`) began after turn 20, which was stopped for it, and before turn 22, which had waited longer."""
+    with closing(sqlite3.connect(copied / "push.db")) as db:
+        steps = "SELECT {0}(id) FROM transition WHERE machine = 'turn' AND row_id = {1}"
+        [(stopped,)] = db.execute(steps.format("max", 20))
+        [(begun,)] = db.execute(f"{steps.format('min', 24)} AND target = 'running'")
+        assert begun > stopped
+        db.execute("UPDATE transition SET id = -id WHERE id IN (?, ?)", (stopped, begun))
+        db.execute("UPDATE transition SET id = ? WHERE id = ?", (begun, -stopped))
+        db.execute("UPDATE transition SET id = ? WHERE id = ?", (stopped, -begun))
+        db.commit()
+    assert ask(capsys).damages == [("turn_order", "turn 24")]
+
+
 @pytest.mark.parametrize("state", ["", "{}", '{"sessions": {"local:ann": {"uuid": "", "epoch": 3}}}'])
 def test_a_conversation_without_a_session_is_sound(
     copied: Path, capsys: pytest.CaptureFixture[str], state: str
@@ -310,5 +371,5 @@ def test_long_work_says_how_far_it_is(copied: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("push.ledger.histories._TOLD_EVERY", 10)
     heard: list[str] = []
     prove(Home.at(copied), heard.append)
-    assert heard[:5] == ["the file", "turns", "turn 10", "deliveries", "delivery 10"]
+    assert heard[:5] == ["the file", "turns", "turn 10", "turn 20", "deliveries"]
     assert heard[-1] == "state.json"

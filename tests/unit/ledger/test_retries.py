@@ -58,7 +58,9 @@ def test_a_postponed_turn_that_runs_again_is_listed_no_more(db: Database) -> Non
 def test_a_row_is_found_by_its_name_in_any_state(db: Database) -> None:
     lives.deliver(db, lives.answered(db, "ann"))
     found = retries.find(db, "delivery", 1)
-    assert found == retries.Retry("delivery", 1, "delivered", 1, 0, None, None, "local:ann", 1_772_366_400_000)
+    assert found == retries.Retry(
+        "delivery", 1, "delivered", 1, 0, None, None, "local:ann", "local", "ann", 1_772_366_400_000
+    )
     assert retries.find(db, "delivery", 2) is None
     assert retries.find(db, "turn", 2) is None
 
