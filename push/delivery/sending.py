@@ -6,12 +6,16 @@ The caller holds the lock of the target's stream.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from push import clock
 from push.delivery import notes
+from push.errors import TemporaryError
 from push.ledger import outbox, pace
 from push.ledger.database import Database
 from push.model.values import (
@@ -31,6 +35,11 @@ from push.seams import seam
 MAX_ATTEMPTS = 3
 _REFUSED_SECONDS = 5.0
 _LONGEST_BACKOFF_SECONDS = 60.0
+_STORE_AGAIN_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Sends a part of a row, once, with a note before its text ("" for none).
 SendPart = Callable[[int, Part, str], SendOutcome]
@@ -61,12 +70,23 @@ class Waits:
 class Sender:
     """Sends rows of one channel by one policy."""
 
-    def __init__(self, db: Database, policy: Policy, send_part: SendPart, paces: Sequence[Pace] = ()) -> None:
-        """The first of `paces` is the chat's own: a pause that the service asks for stops it."""
+    def __init__(
+        self,
+        db: Database,
+        policy: Policy,
+        send_part: SendPart,
+        paces: Sequence[Pace] = (),
+        gives_up: Callable[[float], bool] = lambda _seconds: True,
+    ) -> None:
+        """The first of `paces` is the chat's own: a pause that the service asks for stops it.
+
+        `gives_up` sleeps where push.db cannot take an outcome, and says whether to stop trying (the process ends).
+        """
         self._db = db
         self._policy = policy
         self._send_part = send_part
         self._paces = paces
+        self._gives_up = gives_up
 
     def send(self, row: Outbound) -> Ended | Waits:
         """Send what of `row` is not delivered yet, in order, as far as budgets and outcomes allow."""
@@ -88,14 +108,25 @@ class Sender:
             outcome = self._send_part(part.seq, part.part, note)
             seam("delivery.part_sent")
             if not isinstance(outcome, Delivered):
-                return self._not_delivered(row, part, outcome)
+                return self._store(partial(self._not_delivered, row, part, outcome))
             if missed and note == notes.undelivered(len(missed)):
-                outbox.told(self._db, missed)
-            until = outbox.part_delivered(self._db, row, part.seq, outcome.receipt, self._paces)
+                self._store(partial(outbox.told, self._db, missed))
+            delivered = partial(outbox.part_delivered, self._db, row, part.seq, outcome.receipt, self._paces)
+            until = self._store(delivered)
             missed = []
             if until is not None:
                 return Waits(until)
         return Ended(delivered=True)
+
+    def _store(self, outcome: Callable[[], T]) -> T:
+        """What became of a send is known to us alone: forgotten, it would be unknown, and sent twice."""
+        while True:
+            try:
+                return outcome()
+            except TemporaryError:
+                log.warning("what became of a send cannot be stored; trying on")
+                if self._gives_up(_STORE_AGAIN_SECONDS):
+                    raise
 
     def _not_delivered(self, row: Outbound, part: OutboundPart, outcome: NotSent | Refused | Unknown) -> Ended | Waits:
         match outcome:

@@ -15,7 +15,7 @@ from push import clock
 from push.config.settings import Settings
 from push.delivery.sending import Ended, Policy, Sender, Waits
 from push.errors import TemporaryError
-from push.ledger import outbox
+from push.ledger import outbox, pace
 from push.ledger.database import Database
 from push.ledger.moves import StaleRow
 from push.locks import FileLock
@@ -81,15 +81,13 @@ class Deliver:
         self._look_again(name, target, until)
 
     def _work(self, channel: Connected, target: str) -> int | None:
-        """Returns when the first row that was left becomes due."""
+        """Returns when to go on, where the row that was left does not say so itself."""
         for _ in range(BUDGET):
             row = outbox.head(self._db, channel.name, target, self._stream)
-            if row is None or self._stop.is_set:
+            if row is None or not is_due(row.not_before) or self._stop.is_set:
                 return None
-            if not is_due(row.not_before):
-                return row.not_before
-            if self._stream == NORMAL and self._is_overtaken(channel, target):
-                return clock.now_ms() + _GIVE_WAY_MS
+            if (until := self._overtaken_until(channel, target)) is not None:
+                return until
             try:
                 outcome = self._send(channel, row)
             except StaleRow:
@@ -98,16 +96,18 @@ class Deliver:
                 return outcome.until
         return None
 
-    def _is_overtaken(self, channel: Connected, target: str) -> bool:
-        """Whether an answer to a control command waits for the budget that both streams draw from."""
-        urgent = outbox.head(self._db, channel.name, target, URGENT)
-        return urgent is not None and urgent.state != "sending" and is_due(urgent.not_before)
+    def _overtaken_until(self, channel: Connected, target: str) -> int | None:
+        """When to look again, where an answer to a control command waits for the budget that both streams draw from."""
+        urgent = outbox.head(self._db, channel.name, target, URGENT) if self._stream == NORMAL else None
+        if urgent is None or urgent.state == "sending" or not is_due(urgent.not_before):
+            return None
+        return max(clock.now_ms() + _GIVE_WAY_MS, pace.free_at(self._db, channel.name, channel.paces(target)))
 
     def _send(self, channel: Connected, row: Outbound) -> Ended | Waits:
         def send_part(_sequence: int, part: Part, note: str) -> SendOutcome:
             return channel.send(row.target, part, note)
 
-        return Sender(self._db, self._policy, send_part, channel.paces(row.target)).send(row)
+        return Sender(self._db, self._policy, send_part, channel.paces(row.target), self._stop.wait).send(row)
 
     def _look_again(self, name: str, target: str, until: int | None) -> None:
         """What was committed while we unlocked was told to nobody."""

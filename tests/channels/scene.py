@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from push.tasks import sweep
 from tests.crash.site import AGENT, Process, Site
 from tests.telegram.records import Sent
 from tests.telegram.remote import FakeTelegram
@@ -103,6 +104,11 @@ class Scene(Site):
         with closing(sqlite3.connect(self.db, timeout=10)) as connection, connection:
             for statement in statements:
                 connection.execute(statement)
+
+    def hurry(self) -> None:
+        """Let every delivery that waits be due now."""
+        self.change("UPDATE outbound SET not_before = 1 WHERE not_before IS NOT NULL")
+        sweep.call(self.root / "run")
 
     def listed(self) -> str:
         """What `push retries list` shows."""
