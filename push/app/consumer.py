@@ -13,7 +13,7 @@ from typing import Any
 from push import clock
 from push.agents import process
 from push.agents.spool import Spool
-from push.ledger import outbox, turns
+from push.ledger import outbox, pace, turns
 from push.model.values import Turn
 from push.tasks import deliver, roles, sweep, wake
 from push.tasks.bells import Bells
@@ -27,6 +27,7 @@ from push.tasks.sweep import Sweep
 from push.tasks.turns import Gear, TurnWorker
 
 SUPERVISE_SECONDS = 30.0
+SOON_MS = 5_000  # the rest of a long text or answer is waited for, the end of a pause is not
 GRACEFUL_SECONDS = 10.0
 _WORKERS = {"control": 2, "answers": 4, "deliver": 4, "signs": 2}
 
@@ -101,11 +102,13 @@ class Consumer:
             pause = SUPERVISE_SECONDS
 
     def is_idle(self) -> bool:
-        """Whether nothing is open and due now: what `push consumer --drain` waits for."""
+        """Whether nothing is open and due now, or in a moment: what `push consumer --drain` waits for."""
         db = self._gear.db
-        due = [not_before for _, not_before in turns.open_conversations(db)]
-        due += [at for name, _, _, at in outbox.open_targets(db) if self._gear.channels.get(name) is not None]
-        return not turns.open_controls(db) and not any(is_due(not_before) for not_before in due)
+        due = [not_before or 0 for _, not_before in turns.open_conversations(db)]
+        for name, target, _, not_before in outbox.open_targets(db):
+            if (channel := self._gear.channels.get(name)) is not None:
+                due.append(max(not_before or 0, pace.free_at(db, name, channel.paces(target))))
+        return not turns.open_controls(db) and not any(is_due(instant - SOON_MS) for instant in due)
 
     def stop(self) -> bool:
         """Stop taking work and leave running agents to their runners; returns whether all threads ended in time."""
