@@ -39,34 +39,34 @@ def command(db: Database, text: str = "/status", chat: str = "5") -> Turn:
     return turn
 
 
-def rich(db: Database) -> None:
+def rich(db: Database, chat: str = "5") -> None:
     """One of everything, ended but for one message that runs (with its progress message) and one that waits."""
-    lead = lives.accept(db, message(FULL, joins=True, hold_ms=0, context="> quoted"))
-    assert arrivals.accept(db, message("the rest", joins=True), reading(7)).turn_id == lead.id
-    edited = message("wrong")
+    lead = lives.accept(db, message(FULL, chat, joins=True, hold_ms=0, context="> quoted"))
+    assert arrivals.accept(db, message("the rest", chat, joins=True), reading(7)).turn_id == lead.id
+    edited = message("wrong", chat)
     late = lives.accept(db, edited)
-    assert arrivals.edit(db, "telegram", (edited.message_ref or "", "5", "right"), reading(8)) == late.id
+    assert arrivals.edit(db, "telegram", (edited.message_ref or "", chat, "right"), reading(8)) == late.id
     arrivals.reject(db, reading(9), '{"update_id": 9}', "malformed")
     first = lives.start(db, lead)
-    lives.deliver(db, lives.reply_to(db, command(db).id))
-    ahead = lives.accept(db, message("at once", ahead=True))
+    lives.deliver(db, lives.reply_to(db, command(db, chat=chat).id))
+    ahead = lives.accept(db, message("at once", chat, ahead=True))
     turns.cancel(db, first, "worker")
     paced(db, lives.answer(db, lives.start(db, ahead), "one", "two"))
     refused = lives.answer(db, lives.start(db, lives.now(db, late.id)))
     outbox.try_again(db, lives.sending(db, refused), "slow down", 0)
     outbox.not_sent(db, lives.sending(db, outbox.get(db, refused.id)), "connection_refused", 0)
     lives.deliver(db, outbox.get(db, refused.id))
-    notice = outbox.enqueue_notice(db, lead.conversation_id, "5", "deaf", (Part("a notice"),))
+    notice = outbox.enqueue_notice(db, lead.conversation_id, chat, "deaf", (Part("a notice"),))
     lives.deliver(db, outbox.get(db, notice))
-    running = lives.start(db, lives.accept(db, message()))
-    progress.posted(db, running.id, ("telegram", "5"), "5/77")
-    lives.accept(db, message())
+    running = lives.start(db, lives.accept(db, message(chat=chat)))
+    progress.posted(db, running.id, ("telegram", chat), f"{chat}/77")
+    lives.accept(db, message(chat=chat))
     pace.pause(db, "telegram", "6", 60, "too_many_requests")
 
 
 def paced(db: Database, row: Outbound) -> None:
     """A delivery of two parts, the second of which has to wait for the chat's budget."""
-    budget = (Pace("5", ((1, 60.0),)),)
+    budget = (Pace(row.target, ((1, 60.0),)),)
     assert outbox.claim(db, row, budget) is None
-    assert outbox.part_delivered(db, outbox.get(db, row.id), 0, "5/1", budget) is not None
+    assert outbox.part_delivered(db, outbox.get(db, row.id), 0, f"{row.target}/1", budget) is not None
     lives.deliver(db, outbox.get(db, row.id))
