@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 
+from push import clock
 from push.app.alarm import Deafness
 from push.app.refusals import Refusals
 from push.errors import ConfigError, PushError, TemporaryError
@@ -117,6 +118,7 @@ class Poller:
         return ConfigError(f"{self._name} cannot be read", why=why, hint=found.hint, code="channel_closed")
 
     def _once(self) -> float:
+        asked_at = clock.monotonic()
         polled = self._read()
         if not isinstance(polled, Read):
             return self._not_read(polled)
@@ -125,7 +127,9 @@ class Poller:
         assert self._identity is not None
         self._role.beat(self._name, f"reading as {self._identity.label}")
         self._role.beat(f"{self._name}.good", "last good poll")
-        return 0.0
+        if polled.updates:
+            return 0.0
+        return max(asked_at + _SHORTEST_SECONDS - clock.monotonic(), 0.0)  # a service that does not wait is no hot loop
 
     def _read(self, wait_seconds: int = POLL_SECONDS) -> Read | Later | Closed:
         """Ask once, and store what comes."""

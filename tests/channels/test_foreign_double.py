@@ -1,0 +1,21 @@
+"""One message and one answer over a Bot API that others wrote: what we believe of Telegram is not only our own fake's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.channels.scene import Scene
+from tests.crash.site import AGENT
+from tests.telegram.implementations import foreign_telegram
+
+
+def test_a_message_is_answered_over_a_foreign_implementation(home: Path) -> None:
+    with foreign_telegram() as telegram:
+        place = Scene(home, telegram, agent=AGENT)  # type: ignore[arg-type]  it has a URL and a token
+        try:
+            place.serve()
+            telegram.say(7, "hello")
+            place.until(lambda: [sent["text"] for sent in telegram.sent()] == ["re: hello"], "the answer")
+            assert place.states() == ["answered"]
+        finally:
+            place.end_all()
