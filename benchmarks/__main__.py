@@ -12,22 +12,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import cancelling, commands, floors, history, idle, latency, start, throughput
+from benchmarks import cancelling, commands, floors, history, idle, latency, start, telegram, throughput
 from benchmarks.gateway import Broken
 from benchmarks.rows import Row, document
 from benchmarks.sizes import FULL, TINY, Size
 
 MEASURES: dict[str, Callable[[Size], Iterator[Row]]] = {
-    module.NAME: module.measure for module in (commands, start, latency, cancelling, throughput, history, idle)
+    module.NAME: module.measure
+    for module in (commands, start, latency, telegram, cancelling, throughput, history, idle)
 }
 
-LATER = (
-    Row("telegram in", "update visible at the Bot API → agent started: needs Telegram (issue 3)"),
-    Row("telegram out", "agent exit → sendMessage received: needs Telegram (issue 3)"),
-    Row("telegram typing", "update visible → first sign of life: needs Telegram (issue 3)"),
-    Row("telegram control", "`/status` while all workers wait and sends are stalled: needs Telegram (issue 3)"),
-    Row("imessage", "chat.db of 1,000,000 rows, a poll and 1,000 new rows: needs iMessage"),
-)
+LATER = (Row("imessage", "chat.db of 1,000,000 rows, a poll and 1,000 new rows: needs iMessage"),)
 
 
 def main() -> int:

@@ -36,14 +36,19 @@ def push_command() -> list[str]:
 
 
 class Home:
-    """A PUSH_HOME with the terminal as its channel and `agent` as the program that answers."""
+    """A PUSH_HOME with `agent` as the program that answers; `lines` end its config.toml."""
 
-    def __init__(self, agent: Sequence[str], *lines: str) -> None:
+    def __init__(self, agent: Sequence[str], *lines: str, channels: Sequence[str] = ("local",)) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="push-bench-"))
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
         self.env |= {"PUSH_HOME": str(self.root), "NO_COLOR": "1"}
-        config = ['channels = ["local"]', 'agent = "command"', f"command = {json.dumps(list(agent))}", *lines]
-        (self.root / "config.toml").write_text("\n".join(config) + "\n")
+        config = [
+            f"channels = {json.dumps(list(channels))}",
+            'agent = "command"',
+            f"command = {json.dumps(list(agent))}",
+        ]
+        config.append(f'assistant_root = "{self.root / "assistant"}"')
+        (self.root / "config.toml").write_text("\n".join((*config, *lines)) + "\n")
         (self.root / "assistant").mkdir()
         (self.root / "assistant" / "SOUL.md").write_text("You answer in few words.\n")
 

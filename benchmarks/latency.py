@@ -115,20 +115,29 @@ class Bell:
 
     def follow(self, output: int) -> tuple[float, float, float]:
         """The instants at which the agent started, was about to end, and `output` became readable."""
+        seen = self._seen(3, output)
+        return seen["s"], seen["e"], seen["out"]
+
+    def start_and_end(self) -> tuple[float, float]:
+        """The instants at which the agent started, and was about to end."""
+        seen = self._seen(2)
+        return seen["s"], seen["e"]
+
+    def _seen(self, count: int, *outputs: int) -> dict[str, float]:
         seen: dict[str, float] = {}
         with selectors.DefaultSelector() as selector:
-            selector.register(self.fd, selectors.EVENT_READ)
-            selector.register(output, selectors.EVENT_READ)
-            while len(seen) < 3:
+            for fd in (self.fd, *outputs):
+                selector.register(fd, selectors.EVENT_READ)
+            while len(seen) < count:
                 ready = selector.select(PATIENCE_SECONDS)
                 now = time.monotonic()
                 if not ready:
                     raise Broken(f"no sign of the agent for {PATIENCE_SECONDS:.0f} s")
                 for key, _ in ready:
-                    if key.fd == output:
+                    if key.fd != self.fd:
                         seen["out"] = now
-                        selector.unregister(output)
+                        selector.unregister(key.fd)
                         continue
                     for letter in os.read(self.fd, 4096).decode().split():
                         seen[letter] = now
-        return seen["s"], seen["e"], seen["out"]
+        return seen
