@@ -47,7 +47,7 @@ def classify(message: Inbound) -> Inbound:
             hint="put the text into a file of the assistant's folder, and send its name",
             code="message_too_long",
         )
-    command = commands.recognise(message.text)
+    command = commands.recognise(message.text) if message.own_words else None
     if command is None:
         return message
     if command.name == "now" and command.argument:

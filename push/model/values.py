@@ -14,7 +14,8 @@ class Inbound:
     answer goes, opaque to all but the provider; `received_ms` is when the channel saw it.
     `message_ref` is the channel's name of the message, by which an edit finds it. `context` is what was replied to,
     quoted or forwarded: the agent reads it before the text. `hold_ms` > 0 postpones the turn, for what may follow to
-    join it; `joins` says that this text may be the rest of one that is held.
+    join it; `joins` says that this text may be the rest of one that is held. What is not in the sender's `own_words` (forwarded) is never a
+    command.
     """
 
     channel: str
@@ -31,6 +32,7 @@ class Inbound:
     context: str | None = None
     hold_ms: int = 0
     joins: bool = False
+    own_words: bool = True
 
 
 @dataclass(frozen=True, slots=True)

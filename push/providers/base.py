@@ -81,7 +81,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """The channel could not be read now. `seconds` is what it asks to wait, where it does."""
+    """The channel could not be read now. `seconds` is what it asks to wait at least, where it does."""
 
     reason: str
     seconds: float | None = None

@@ -1,4 +1,4 @@
-"""One message and one answer over a Bot API that others wrote: what we believe of Telegram is not only our own fake's."""
+"""One message and one answer over a Bot API that others wrote: what we believe of Telegram is not only our fake's."""
 
 from __future__ import annotations
 

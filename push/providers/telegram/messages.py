@@ -62,6 +62,7 @@ def inbound(message: dict[str, Any], here: Place, event_id: str, bot: Bot) -> In
         text=text,
         kind="message",
         context="\n".join(around) or None,
+        own_words=not forwarded,
         hold_ms=HOLD_MS if is_plain and units(text) >= SPLIT_UNITS else 0,
         joins=is_plain and not replied and not is_command(text),  # the rest of a text answers nothing of its own
     )

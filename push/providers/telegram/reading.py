@@ -24,6 +24,7 @@ ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_membe
 WAIT_SECONDS = 25  # the server takes up to 50; a path that forgets quiet connections forgets them at 30 and more
 ANSWER_SECONDS = 10.0  # beyond the wait: then nobody is there any more
 BATCH = 100
+POLLER_SECONDS = 3.0  # for that long the server holds further polls
 WEBHOOK_SECONDS = 30.0  # a person has to act
 
 log = logging.getLogger(__name__)
@@ -107,7 +108,7 @@ def _failure(reply: Error | NoConnection | NoAnswer) -> Later | Closed:
             return Closed("token_rejected", "ask @BotFather for the bot's token, and check telegram.base_url")
         case Error(409, description):
             is_webhook = "webhook" in description.lower()
-            return Later("webhook_active", WEBHOOK_SECONDS) if is_webhook else Later("another_poller")
+            return Later("webhook_active", WEBHOOK_SECONDS) if is_webhook else Later("another_poller", POLLER_SECONDS)
         case Error(429, _, retry_after):
             return Later("rate_limited", retry_after)
         case Error(status, _, retry_after):

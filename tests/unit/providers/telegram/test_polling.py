@@ -88,7 +88,7 @@ def test_c15_of_two_pollers_the_older_one_is_told(
         older = pool.submit(reader.poll, None, lambda: ALLOWED)
         telegram.wait_for(lambda: telegram.requests("getUpdates"))
         newer = pool.submit(second.poll, None, lambda: ALLOWED)
-        assert older.result(timeout=10) == Later("another_poller")
+        assert older.result(timeout=10) == Later("another_poller", 3.0)
         telegram.say(ANN, "hello")
         assert len(_positions(newer.result(timeout=10))) == 1
     second.close()

@@ -73,7 +73,7 @@ def test_nothing_new_is_an_answer(reader: TelegramReader, script: Script) -> Non
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (refusal("Conflict: terminated by other getUpdates request; make sure …", 409), Later("another_poller")),
+        (refusal("Conflict: terminated by other getUpdates request; make sure …", 409), Later("another_poller", 3.0)),
         (refusal("Conflict: can't use getUpdates method while webhook is active", 409), Later("webhook_active", 30.0)),
         (refusal("Conflict: terminated by setWebhook request", 409), Later("webhook_active", 30.0)),
         (
