@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
-from push.ledger import backlog, listing, outbox, retries, turns
+from push.ledger import backlog, choices, listing, outbox, retries, turns
 from push.ledger.backlog import Backlog, Running
 from push.ledger.database import Database
-from push.ledger.listing import Change, ConversationLine, Message, Part, Selection, TurnLine
+from push.ledger.listing import Change, ConversationLine, Message, Part, Piece, Selection, TurnLine
 from push.model.machines import TURN
-from tests.ledger import lives
+from tests.ledger import lives, network
 
 NOON = 1_772_366_400_000
 noon = freeze_time("2026-03-01T12:00:00Z")
@@ -75,6 +75,48 @@ def test_a_turn_with_all_that_is_known_of_it(db: Database) -> None:
     assert listing.delivery_record(db, 2) is None
 
 
+def test_a_turn_with_its_pieces_its_earlier_texts_and_what_it_answers(db: Database) -> None:
+    network.rich(db)
+    whole = listing.turn_record(db, 1)
+    assert whole is not None
+    assert (whole.context, whole.pieces) == ("> quoted", (Piece(2, "the rest"),))
+    piece = listing.turn_record(db, 2)
+    assert piece is not None
+    assert (piece.merged_into, piece.line.state) == (1, "merged")
+    edited = listing.turn_record(db, 3)
+    assert edited is not None
+    assert (edited.text, [text for _, text in edited.earlier]) == ("right", ["wrong"])
+    command, ahead = listing.turn_record(db, 4), listing.turn_record(db, 5)
+    assert command is not None
+    assert ahead is not None
+    assert (command.lane, command.ahead, ahead.lane, ahead.ahead) == ("control", False, "turns", True)
+    assert command.reply is not None
+    assert (command.reply.urgent, command.reply.notice) == (True, None)
+
+
+def test_a_delivery_with_its_delays_and_repeats_and_a_notice(db: Database) -> None:
+    network.rich(db)
+    refused, notice = listing.delivery_record(db, 3), listing.delivery_record(db, 4)
+    assert refused is not None
+    assert notice is not None
+    assert (refused.attempt, refused.delays, refused.repeat) == (2, 1, False)
+    assert (notice.turn_id, notice.notice) == (None, "deaf")
+    row = lives.sending(db, lives.answered(db))
+    outbox.unknown(db, row, 0, "timeout", "sender")
+    record = listing.delivery_record(db, row.id)
+    assert record is not None
+    assert (record.repeat, record.parts[0].repeats) == (True, 1)
+
+
+def test_a_conversation_with_what_was_chosen_for_it(db: Database) -> None:
+    turn = lives.accept(db)
+    choices.choose(db, turn.conversation_id, choices.Choice("codex", "o9"))
+    line = listing.conversation(db, "local:ann")
+    assert line is not None
+    assert (line.agent, line.model) == ("codex", "o9")
+    assert listing.conversations(db, 5) == [line]
+
+
 @noon
 def test_conversations_come_in_the_order_in_which_they_spoke_last(db: Database) -> None:
     for user in ("ann", "bob", "cyd", "ann", "bob"):
@@ -132,6 +174,21 @@ def test_the_backlog_counts_what_is_open_or_stuck(db: Database) -> None:
     [failed] = [row for row in retries.waiting_or_failed(db, 100) if row.state == "failed" and row.kind == "turn"]
     retries.dismiss_turn(db, failed.number)
     assert backlog.read(db).failed_turns == 0
+
+
+def test_the_backlog_counts_repeats_and_rejected_updates_and_names_pauses(db: Database) -> None:
+    network.rich(db)
+    outbox.unknown(db, lives.sending(db, lives.answered(db)), 0, "timeout", "sender")
+    found = backlog.read(db)
+    assert (found.repeated, found.rejected) == (0, 1)  # the repeat is still to come
+    assert [(pause.channel, pause.key, pause.reason) for pause in found.pauses] == [
+        ("telegram", "6", "too_many_requests")
+    ]
+    lives.deliver(db, outbox.get(db, 5))
+    assert backlog.read(db).repeated == 1
+    retries.drop_delivery(db, 5)
+    retries.dismiss_rejected(db, 1)
+    assert (backlog.read(db).repeated, backlog.read(db).rejected) == (0, 0)
 
 
 def test_failures_are_counted_only_so_far(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

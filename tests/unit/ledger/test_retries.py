@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from freezegun import freeze_time
 
-from push.ledger import outbox, retries, turns
+from push.ledger import arrivals, outbox, retries, turns
 from push.ledger.database import Database
 from push.ledger.retries import Done
-from tests.ledger import lives
+from push.model.values import Pace
+from tests.ledger import lives, network
 
 
 def listed(db: Database) -> list[tuple[str, str, str | None]]:
@@ -111,3 +112,38 @@ def test_a_failed_turn_leaves_the_list_and_stays_failed(db: Database) -> None:
     assert lives.now(db, turn.id).state == "failed"
     assert retries.dismiss_turn(db, turn.id) is Done.OVER
     assert retries.dismiss_turn(db, waits.id) is Done.OVER
+
+
+def test_what_was_possibly_delivered_twice_is_listed_until_a_person_has_seen_it(db: Database) -> None:
+    row = lives.sending(db, lives.answered(db))
+    outbox.unknown(db, row, 0, "timeout", "sender")
+    assert listed(db) == [("d1", "waiting", "timeout")]
+    lives.deliver(db, outbox.get(db, row.id))
+    assert listed(db) == [("d1", "delivered", "possibly_twice")]
+    assert retries.drop_delivery(db, row.id) is Done.DONE
+    assert listed(db) == []
+    assert retries.drop_delivery(db, row.id) is Done.OVER
+    assert outbox.get(db, row.id).state == "delivered"
+
+
+def test_a_row_between_two_of_its_parts_is_on_its_way(db: Database) -> None:
+    row = lives.answered(db, "ann", "one", "two")
+    budget = (Pace("ann", ((1, 60.0),)),)
+    assert outbox.claim(db, row, budget) is None
+    assert outbox.part_delivered(db, outbox.get(db, row.id), 0, "r", budget) is not None
+    assert (outbox.get(db, row.id).state, listed(db)) == ("waiting", [])
+
+
+def test_a_rejected_update_is_kept_as_it_came_and_leaves_the_list(db: Database) -> None:
+    number = arrivals.reject(db, network.reading(9), '{"update_id": 9}', "malformed")
+    assert listed(db) == [("x1", "rejected", "malformed")]
+    found = retries.find(db, "rejected", number)
+    assert found is not None
+    assert (found.channel, found.conversation, found.target) == ("telegram", None, None)
+    assert retries.dismiss_rejected(db, number) is Done.DONE
+    assert listed(db) == []
+    assert retries.dismiss_rejected(db, number) is Done.OVER
+    kept = retries.rejected(db, number)
+    assert kept is not None
+    assert (kept.raw, kept.position) == ('{"update_id": 9}', 9)
+    assert retries.rejected(db, 2) is None
