@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from push.ledger import outbox, retries, turns
+from push.ledger import arrivals, outbox, retries, turns
 from push.ledger.database import Database
 from push.ledger.moves import StaleRow, move
 from push.ledger.verify import verify
 from push.model.machines import OUTBOUND, TURN, Machine
-from push.model.values import Duplicate, Outbound, Turn
+from push.model.values import Duplicate, Merged, Outbound, Turn
 from tests.ledger import lives
 
 USERS = st.sampled_from(("ann", "bob"))
@@ -41,16 +41,38 @@ class Ledger(RuleBasedStateMachine):
         self.db = Database.open(self.folder / "push.db")
 
     def teardown(self) -> None:
-        proof = verify(self.db, {}, {}, lambda what: None)
+        proof = verify(self.db, {}, (), lambda what: None)
         self.db.close()
         shutil.rmtree(self.folder)
         assert proof.damages == ()
 
     # -- messages and their runs ---------------------------------------------------------------------------------
 
-    @rule(target=accepted, user=USERS, kind=st.sampled_from(("message", "message", "command")))
-    def come_in(self, user: str, kind: str) -> Turn:
-        return lives.accept(self.db, lives.message(user, kind=kind))
+    @rule(target=accepted, user=USERS, kind=st.sampled_from(("message", "message", "command")), ahead=st.booleans())
+    def come_in(self, user: str, kind: str, *, ahead: bool) -> Turn:
+        return lives.accept(self.db, replace(lives.message(user, kind=kind), ahead=ahead and kind == "message"))
+
+    @rule(user=USERS)
+    def ask_at_once(self, user: str) -> None:
+        lives.accept(self.db, replace(lives.message(user, "/status", "command"), lane="control"))
+
+    @rule(user=USERS)
+    def paste(self, user: str) -> None:
+        """A long text in two pieces."""
+        lead = lives.accept(self.db, lives.message(user, "x" * arrivals.FULL_UNITS))
+        outcome = arrivals.accept(self.db, replace(lives.message(user, "the rest"), joins=True))
+        assert outcome == Merged(lead.id, lead.conversation_id)
+
+    @rule(turn=accepted)
+    def edit(self, turn: Turn) -> None:
+        """Only what no agent has seen is changed."""
+        before = lives.now(self.db, turn.id)
+        number = len(arrivals.revisions(self.db, turn.id))
+        with self.db.write():
+            self.db.execute("UPDATE turn SET message_ref = ? WHERE id = ?", (f"m{turn.id}", turn.id))
+        done = arrivals.edit(self.db, "local", (f"m{turn.id}", turn.sender, f"{before.text}!"))
+        waits = (before.state, before.attempt, before.kind) == ("queued", 0, "message")
+        assert (done is not None, len(arrivals.revisions(self.db, turn.id)) - number) == (waits, int(waits))
 
     @rule(target=answered)
     def come_in_and_be_answered(self) -> Outbound:
@@ -60,8 +82,15 @@ class Ledger(RuleBasedStateMachine):
     def come_in_again(self, turn: Turn) -> None:
         event = self.db.one("SELECT event_id FROM turn WHERE id = ?", (turn.id,))
         assert event is not None
-        outcome = turns.accept(self.db, replace(lives.message("ann"), event_id=event[0]))
+        outcome = arrivals.accept(self.db, replace(lives.message("ann"), event_id=event[0]))
         assert outcome == Duplicate(turn.id, turn.conversation_id)
+
+    @rule(user=USERS)
+    def answer_at_once(self, user: str) -> None:
+        row = self.db.one("SELECT id FROM conversation WHERE key = ?", (f"local:{user}",))
+        turn = turns.control_head(self.db, int(row[0])) if row else None
+        if turn is not None:
+            turns.answer_command(self.db, turn, lives.rendered("all is well"))
 
     @rule(user=USERS, data=st.data())
     def work(self, user: str, data: st.DataObject) -> None:
@@ -73,7 +102,7 @@ class Ledger(RuleBasedStateMachine):
         if turn.state == "waiting":
             turns.resume_waiting(self.db, turn, "worker")
         elif turn.kind == "command":
-            turns.answer_command(self.db, turn, "done")
+            turns.answer_command(self.db, turn, lives.rendered("done"))
         elif turn.state == "queued":
             data.draw(st.sampled_from((self._start, self._fail_unstarted, self._postpone)), "queued")(turn)
         else:
@@ -95,7 +124,7 @@ class Ledger(RuleBasedStateMachine):
         turns.start_again(self.db, turn, lives.PLAN)
 
     def _answer(self, turn: Turn) -> None:
-        turns.answer(self.db, turn, turns.Reply(("one", "two")), "recovery")
+        turns.answer(self.db, turn, turns.Reply(lives.rendered("one", "two")), "recovery")
 
     def _fail(self, turn: Turn) -> None:
         lives.fail(self.db, turn)
@@ -153,7 +182,8 @@ class Ledger(RuleBasedStateMachine):
 
     @rule(row=consumes(answered))
     def drop(self, row: Outbound) -> None:
-        expected = {"sending": ("UNDER_WAY", "sending"), "delivered": ("OVER", "delivered")}
+        listed = outbox.get(self.db, row.id).repeat  # a possible repeat that arrived leaves the list
+        expected = {"sending": ("UNDER_WAY", "sending"), "delivered": ("DONE" if listed else "OVER", "delivered")}
         before = lives.state_of(self.db, "outbound", row.id)
         done = retries.drop_delivery(self.db, row.id)
         assert (done.name, lives.state_of(self.db, "outbound", row.id)) == expected.get(before, ("DONE", "dropped"))
@@ -161,22 +191,27 @@ class Ledger(RuleBasedStateMachine):
 
     # -- senders -------------------------------------------------------------------------------------------------
 
-    @rule(row=answered, outcome=st.sampled_from(("unknown", "part", "died", "failed", "not_sent")))
+    @rule(row=answered, outcome=st.sampled_from(("unknown", "hold", "part", "refused", "failed", "not_sent")))
     def send(self, row: Outbound, outcome: str) -> None:
         row = outbox.get(self.db, row.id)
         if row.state not in {"pending", "waiting", "sending"}:
             return
         if row.state != "sending":
             row = lives.sending(self.db, row)
-        if outcome == "part":
-            sequence = next(seq for seq, _, done in row.parts if not done)
-            outbox.part_delivered(self.db, row, sequence, "r")
-        elif outcome == "not_sent":
-            outbox.not_sent(self.db, row, "offline", 1)
-        elif outcome == "died":
-            assert outbox.lost_sender(self.db, row) != row.repeat
-        else:
-            outbox.end(self.db, row, outcome, "no")
+        sequence = next(part.seq for part in row.parts if not part.delivered)
+        match outcome:
+            case "part":
+                outbox.part_delivered(self.db, row, sequence, "r")
+            case "not_sent":
+                outbox.not_sent(self.db, row, "offline", 1)
+            case "refused":
+                outbox.try_again(self.db, row, "500", 1)
+            case "unknown":
+                outbox.unknown(self.db, row, sequence, "timeout", "recovery")
+            case "hold":
+                outbox.hold(self.db, row, "timeout", "sender")
+            case "failed":
+                outbox.end(self.db, row, "failed", "blocked")
 
     # -- what is not allowed -------------------------------------------------------------------------------------
 
