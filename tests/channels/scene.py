@@ -42,7 +42,7 @@ base_file_url = "{url}/file"
 
 
 class Scene(Site):
-    """One home and one Telegram. What people do is done with `telegram`; `turns`, `until` and so on look at the home."""
+    """One home and one Telegram. `telegram` does what people do; `turns`, `until` and so on look at the home."""
 
     def __init__(self, root: Path, telegram: FakeTelegram, *, agent: str = AGENT, more: str = "") -> None:
         self.telegram = telegram

@@ -1,4 +1,4 @@
-"""Lost or answered twice: whatever is killed or lost on the way, one run and one answer, or two with the second marked."""
+"""Lost or answered twice: whatever is killed or lost, one run and one answer, or two with the second marked."""
 
 from __future__ import annotations
 

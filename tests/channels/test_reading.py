@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_c3_a_full_disk_lets_the_next_poll_ask_again(place: Scene) -> None:
 def test_c3_a_locked_database_lets_the_next_poll_ask_again(place: Scene) -> None:
     place.serve()
     place.telegram.say(7, "one")
-    place.until_answered(7)
+    place.until_deliveries("delivered")
     place.until_telegram(lambda: not place.telegram.unconfirmed(), "the first one confirmed")
     with closing(sqlite3.connect(place.db)) as connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -99,14 +100,15 @@ def test_c4_ids_that_start_anew_below_our_own_cursor_are_followed(place: Scene) 
     check(place)
 
 
-_ODD = (
+_CHAT = {"id": 7, "type": "private"}
+_ODD: tuple[dict[str, Any], ...] = (
     {"brand_new_kind": {"id": 1, "from": {"id": 7}}},
     {"message": "a string"},
     {"message": None},
     {"message": ["a", "list"]},
     {"message": {}},
-    {"message": {"message_id": "one", "from": {"id": 7}, "chat": {"id": 7, "type": "private"}, "text": "odd"}},
-    {"message": {"message_id": 1, "date": 0, "from": "me", "chat": {"id": 7, "type": "private"}, "text": "odd"}},
+    {"message": {"message_id": "one", "from": {"id": 7}, "chat": _CHAT, "text": "odd"}},
+    {"message": {"message_id": 1, "date": 0, "from": "me", "chat": _CHAT, "text": "odd"}},
     {"message": {"message_id": 1, "date": 0, "from": {"id": 7}, "chat": {"id": 7, "type": "private"}, "text": ["odd"]}},
     {
         "message": {
@@ -119,7 +121,7 @@ _ODD = (
     },
     {"callback_query": {"id": "1", "from": {"id": 7}}},
     {"callback_query": {"id": "1", "data": "x"}},
-    {"edited_message": {"message_id": 99, "from": {"id": 7}, "chat": {"id": 7, "type": "private"}, "text": "odd"}},
+    {"edited_message": {"message_id": 99, "from": {"id": 7}, "chat": _CHAT, "text": "odd"}},
     {"my_chat_member": {}},
     {"poll": {"id": "1"}},
     {},

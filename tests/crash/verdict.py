@@ -94,7 +94,8 @@ def _order(site: Site) -> list[str]:
     sql = (
         "SELECT t.conversation_id, t.id, min(CASE WHEN x.target = 'running' THEN x.id END), "
         "max(CASE WHEN x.target IN ('answered','failed') THEN x.id END) "
-        "FROM turn t JOIN transition x ON x.machine = 'turn' AND x.row_id = t.id GROUP BY t.id ORDER BY t.id"
+        "FROM turn t JOIN transition x ON x.machine = 'turn' AND x.row_id = t.id "
+        "WHERE t.lane = 'turns' AND NOT t.ahead GROUP BY t.id ORDER BY t.id"
     )
     found = []
     ended: dict[int, int] = defaultdict(int)
