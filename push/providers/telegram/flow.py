@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 #: Formatting that may contain, and be part of, any other but code: it is cut where code is.
 _STYLES = {"bold", "italic", "strikethrough", "spoiler"}
-_CODE = {"code", "pre"}
+#: Formatting that contains no other.
+CODE = {"code", "pre"}
 
 _EMPTY_LINE = re.compile(rb"\n[ \t>]*\n")
 _LEAD = re.compile(rb"(?:[ \t]*>[ \t]?)*([ \t]*)")  # a line's indentation, behind the signs of a quote
@@ -200,24 +201,11 @@ class Flow:
     # --- the end ------------------------------------------------------------------------------------------------
 
     def finish(self) -> tuple[str, list[Span]]:
-        """The text, and its formatting by start, the longest first: nested or apart, none of it over white space."""
+        """The text, and its formatting by start. Spans nest or keep apart; only quotes have code in them."""
         text = "".join(self._pieces)
         starts = list(accumulate(map(len, self._pieces), initial=0))
         placed = [replace(span, start=starts[span.start], end=starts[span.end]) for span in self._spans]
-        spans = [trimmed for span in _around_code(placed) if (trimmed := trim(text, span)) is not None]
-        spans.sort(key=lambda span: (span.start, -span.end))
-        return text, spans
-
-
-def trim(text: str, span: Span) -> Span | None:
-    """Without white space at its edges (code keeps its own); None where nothing is left."""
-    inner = text[span.start : span.end]
-    if not inner.strip():
-        return None
-    if span.kind in _CODE:
-        return span
-    start = span.end - len(inner.lstrip())
-    return replace(span, start=start, end=span.start + len(inner.rstrip()))
+        return text, sorted(_around_code(placed), key=lambda span: span.start)
 
 
 def _spaces(lead: re.Match[bytes] | None) -> str:
@@ -226,7 +214,7 @@ def _spaces(lead: re.Match[bytes] | None) -> str:
 
 def _around_code(spans: list[Span]) -> Iterator[Span]:
     """Cut every style where code stands within it."""
-    code = sorted((span for span in spans if span.kind in _CODE), key=lambda span: span.start)
+    code = sorted((span for span in spans if span.kind in CODE), key=lambda span: span.start)
     begins = [span.start for span in code]
     for span in spans:
         if span.kind not in _STYLES:

@@ -16,6 +16,7 @@ from push.providers.telegram.tables import layout
 
 _LANGUAGE = 64  # characters; a longer word after a fence is no language
 _URL = 2048
+_BLANK = 16  # characters up to which a link's text is looked at for being nothing but white space
 
 # One address that Telegram refuses makes it refuse the whole message, so only those become links that it is known to
 # take: a web address whose host has a dot, and tg. It would read mailto:a@b.c as the web address of b.c; a mail
@@ -209,7 +210,6 @@ class _Walk:
 
     def _end_table(self, _: Any, start: int, end: int) -> None:
         self.flow.write(self._source[start:end].decode().strip() if self._ragged else layout(self._rows))
-        self.flow.read_to(end)
         self._end_formatted_block()
 
     # --- within a line ------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class _Walk:
         address = element.target.removeprefix("mailto:")
         length = self.flow.length - element.length
         notes = [element.title] if element.title else []
-        if not length:
+        if length <= _BLANK and not self.flow.since(element).strip():
             self.flow.write(address or self._source[start:end].decode())  # "items[]()" is no link
         elif length != len(address) or self.flow.since(element) != address:
             if element.kind and not self._in_cell and _is_link(element.target):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from push.model.values import Part
-from push.providers.telegram.flow import Span, trim
+from push.providers.telegram.flow import CODE, Span
 
 #: UTF-16 units of a part. Telegram takes 4,096; a note of up to 90 may be put before it.
 LIMIT = 4000
@@ -135,7 +135,9 @@ class _Splitter:
         """The formatting of the part that starts here, as Telegram reads it."""
         end = self._at + len(body)
         clipped = (replace(span, start=max(span.start, self._at), end=min(span.end, end)) for span in self._here)
-        spans = [inner for span in clipped if span.start < span.end and (inner := trim(self._text, span)) is not None]
+        spans = [
+            inner for span in clipped if span.start < span.end and (inner := _trimmed(self._text, span)) is not None
+        ]
         if len(spans) > _ENTITIES:
             spans = sorted(spans, key=lambda span: span.kind != "text_link")[:_ENTITIES]
         spans.sort(key=lambda span: (span.start, -span.end))
@@ -146,6 +148,17 @@ class _Splitter:
 
         entities = [_entity(span, offset(span.start), offset(span.end)) for span in spans]
         return dumps(entities) if entities else None
+
+
+def _trimmed(text: str, span: Span) -> Span | None:
+    """Without white space at its edges (code keeps its own); None where nothing is left."""
+    inner = text[span.start : span.end]
+    if not inner.strip():
+        return None
+    if span.kind in CODE:
+        return span
+    start = span.end - len(inner.lstrip())
+    return replace(span, start=start, end=span.start + len(inner.rstrip()))
 
 
 def dumps(entities: list[dict[str, object]]) -> str:

@@ -61,9 +61,12 @@ def _faults_of(entity: dict[str, Any], wide: bytes) -> list[str]:
     if 2 * end > len(wide):
         wrong.append(f"beyond the end: {entity}")
     try:
-        wide[2 * entity["offset"] : 2 * end].decode("utf-16-le")
+        inner = wide[2 * entity["offset"] : 2 * end].decode("utf-16-le")
     except UnicodeDecodeError:
         wrong.append(f"within a pair: {entity}")
+    else:
+        if not inner.strip():
+            wrong.append(f"over white space: {entity}")
     if (entity["type"] == "text_link") != ("url" in entity):
         wrong.append(f"link: {entity}")
     if "language" in entity and (entity["type"] != "pre" or not entity["language"]):

@@ -37,6 +37,12 @@ def test_c22_bold_across_the_limit() -> None:
     assert formatted(second) == [("bold", "bold " * 30 + "end")]
 
 
+def test_formatting_within_formatting_goes_on() -> None:
+    first, second = parts(f"**{'bold ' * 1000} *both* ` `**")
+    assert [kind for kind, _ in formatted(first)] == ["bold"]
+    assert formatted(second)[1:] == [("italic", "both")]
+
+
 def test_c22_an_unclosed_fence() -> None:
     lines = [f"{number:4}: {'x' * 80}" for number in range(104)]  # 9,000 characters
     found = parts("Look:\n```python\n" + "\n".join(lines))
@@ -62,7 +68,7 @@ def test_c23_a_lone_surrogate() -> None:
 @pytest.mark.parametrize(
     ("markdown", "end"),
     [
-        ("a " * 1200 + "END\n\n" + "b " * 900 + "\n" + "b " * 900, "END"),  # a paragraph in the second half
+        ("a " * 1200 + "END\n\n" + "b " * 400 + "\n" + "b " * 900, "END"),  # a paragraph in the second half
         ("a " * 1200 + "END\n" + "b " * 1800, "END"),  # a line
         ("a " * 1200 + "b" * 1500 + " END " + "c" * 3000, "END"),  # a word
         ("a" * 5000, "a"),
@@ -70,7 +76,7 @@ def test_c23_a_lone_surrogate() -> None:
         ("x" * 3997 + FLAG + "y" * 10, "x"),
         ("x" + FLAG * 1500, FLAG),
         ("x" * 3999 + "e\u0301" + "y" * 10, "x"),
-        ("x" * 3999 + "\U0001f44d\U0001f3fd" + "y" * 10, "x"),
+        ("x" * 3998 + "\U0001f44d\U0001f3fd" + "y" * 10, "x"),
     ],
 )
 def test_where_a_text_is_cut(markdown: str, end: str) -> None:
@@ -100,6 +106,9 @@ def test_more_formatting_than_a_message_may_have() -> None:
     found = parts(dense)
     assert len(found) == 1  # a hundred messages would be worse than plain letters
     assert len(entities(found[0])) == 100
+
+    found = parts("`c` `d` [a](http://b.cd) " * 50)
+    assert [entity["type"] for entity in entities(found[0])].count("text_link") == 50
 
     found = parts("[a](http://b.cd) `c` " * 500)
     links = [entity for part in found for entity in entities(part) if entity["type"] == "text_link"]

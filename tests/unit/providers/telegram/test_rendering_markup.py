@@ -57,8 +57,8 @@ def test_styles() -> None:
         "<!-- a\n\nb -->",
         "a <script>alert(1)</script> b",
         "2*3*4 and x**2**y",
-        "~5 to ~6",
-        "a || b or c||d||e",
+        "about ~5 or ~6~",
+        "a || b or c||d||e or c||d||, f(c|| d||)",
         "$5 and $6",
         "a_b_c C:\\path",
         "items[]() and [x]",
@@ -75,6 +75,10 @@ def test_styles() -> None:
 )
 def test_this_is_shown_as_it_is_written(text: str) -> None:
     assert shown(text) == text
+
+
+def test_an_empty_item_keeps_its_line() -> None:
+    assert shown("-\n- b") == "- \n- b"
 
 
 def test_markup_around_html_is_still_read() -> None:
@@ -109,6 +113,7 @@ def test_other_targets_are_shown(target: str) -> None:
         ("<a@b.cd>", "a@b.cd"),
         ("[src/x.py](src/x.py)", "src/x.py"),
         ("[](http://e.fg)", "http://e.fg"),
+        ("a [&nbsp;](http://e.fg)", "a \u00a0http://e.fg"),
         ("[e]()", "e"),
         ("<http://a.bc/d>", "http://a.bc/d"),
         ('[l](http://a.bc "title")', "l (title)"),
@@ -125,9 +130,11 @@ def test_no_target_is_lost(markdown: str, text: str) -> None:
 def test_code_and_other_formatting_do_not_nest() -> None:
     assert kinds("**a `b` c**") == [("bold", "a"), ("code", "b"), ("bold", "c")]
     assert kinds("[a `b`](http://a.bc)") == [("text_link", "a b")]
+    assert kinds("a ` ` b") == []
     assert kinds("> a `b`") == [("blockquote", "a b"), ("code", "b")]
     assert kinds("> a\n> > b") == [("blockquote", "a\nb")]
     assert kinds("**a **b****") == [("bold", "a b")]
+    assert kinds("**a ||b** **c||**") == [("bold", "a ||b"), ("bold", "c||")]
     assert kinds("||a `b` **c**||") == [("spoiler", "a b c"), ("bold", "c")]
 
 
@@ -136,6 +143,7 @@ def test_a_code_block_keeps_its_language_and_what_stands_beside_it() -> None:
     assert part.text == "a\n    x = 1\n\n  y()\nb"
     assert entities(part) == [{"type": "pre", "offset": 2, "length": 16, "language": "python"}]
     assert shown("```py app.py\nx\n```") == "py app.py\nx"
+    assert shown(f"```{'y' * 70}\nx\n```") == f"{'y' * 70}\nx"
     assert shown("a\n~~~word") == "a\n~~~word"
     assert kinds("- a\n  ```\n  x\n  ```\n  b") == [("pre", "x")]
     assert shown("- a\n  ```\n  x\n  ```\n  b") == "- a\nx\n  b"
@@ -146,6 +154,7 @@ def test_tables() -> None:
         "a | long\n--+----------------\nx | l (http://a.bc)"
     )
     assert kinds("| a |\n|-|\n| **x** |") == [("pre", "a\n-\nx")]
+    assert shown("| a |\n|-|\n| \\|\\|x\\|\\| |") == "a\n-----\n||x||"
     ragged = "| a |\n|---|\n| b | c `d|e` |"
     assert shown(ragged) == ragged
     assert shown("|a|b|\n|-|-|\n|漢|x|\n|c|\n\nend") == "a  | b\n---+--\n漢 | x\nc  |\n\nend"
