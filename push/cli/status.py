@@ -128,7 +128,7 @@ def _answers(backlog: Backlog, now: int) -> Iterator[str]:
     for channel, target, count in backlog.waiting_for[:_MOST_TARGETS]:
         yield f"{count} for {channel} {target}"
     if len(backlog.waiting_for) > _MOST_TARGETS:
-        yield f"and {len(backlog.waiting_for) - _MOST_TARGETS} or more other places"
+        yield "and others"
 
 
 def _disk(taken: Snapshot) -> Iterator[str]:

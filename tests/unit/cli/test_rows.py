@@ -13,7 +13,7 @@ import pytest
 from freezegun import freeze_time
 
 from push.cli.main import main
-from push.ledger import outbox, turns
+from push.ledger import choices, outbox, turns
 from push.ledger.database import Database
 from push.model.values import Session
 from push.paths import Home
@@ -63,7 +63,7 @@ LISTS = [("turns", "list"), ("conversations", "list"), ("retries", "list")]
 def test_without_a_ledger_a_list_is_empty_and_nothing_is_made(
     home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
-    assert Said(capsys, *words, "--json").json == {"version": 1, "items": []}
+    assert Said(capsys, *words, "--json").json["items"] == []
     told = Said(capsys, *words)
     assert (told.code, told.out) == (0, "")
     assert told.err.endswith("\n")
@@ -159,12 +159,16 @@ def test_a_text_that_is_no_longer_kept_is_said_to_be_so(db: Database, capsys: py
         (("retries", "show", "d99"), 1, "not_found"),
         (("retries", "now", "d99"), 1, "not_found"),
         (("retries", "drop", "t99"), 1, "not_found"),
+        (("retries", "show", "x99"), 1, "not_found"),
+        (("retries", "now", "x99"), 1, "not_found"),
+        (("retries", "drop", "x99"), 1, "not_found"),
         (("turns", "show", "d1"), 2, "usage"),
+        (("turns", "show", "x1"), 2, "usage"),
         (("turns", "show", "-"), 2, "usage"),
         (("turns", "list", "--state", "lost"), 2, "usage"),
         (("turns", "list", "--limit", "0"), 2, "usage"),
         (("retries", "now", "1"), 2, "usage"),
-        (("retries", "drop", "x1"), 2, "usage"),
+        (("retries", "drop", "y1"), 2, "usage"),
         (("retries", "show", "t0"), 2, "usage"),
         (("turns", "cancel", "1"), 6, "turn_ended"),
         (("retries", "now", "t3"), 6, "turn_ended"),
@@ -218,6 +222,8 @@ def test_a_conversation_is_shown_with_its_session_and_texts(
         "last_at": NOON,
         "last_turn": 2,
         "open": 0,
+        "agent": None,
+        "model": None,
         "session": {"id": "s1", "agent": "claude", "epoch": 0, "work_dir": "/assistant", "used_on": "2026-03-01"},
     }
     assert told["items"] == [
@@ -273,11 +279,20 @@ def test_the_items_of_retries_have_the_documented_fields(db: Database, capsys: p
         "reason": "disk_full",
         "hint": "free some space; it goes on by itself",
         "conversation": "local:cyd",
+        "channel": "local",
     }
     assert (items["t5"]["attempt"], items["t5"]["max_attempts"], items["t5"]["state"]) == (1, 10, "waiting")
     assert (items["t3"]["reason"], items["t3"]["hint"]) == ("no_agent", "push doctor")
     assert (items[f"d{unknown}"]["kind"], items[f"d{unknown}"]["reason"]) == ("delivery", "blocked")
     assert list(items) == ["t4", "t5", f"d{unknown}", "t3"]
+
+
+def test_what_was_chosen_for_a_conversation_is_shown(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    choices.choose(db, 1, choices.Choice("codex", "o9"))
+    told = Said(capsys, "conversations", "show", "local:ann", "--json").json["conversation"]
+    assert (told["agent"], told["model"]) == ("codex", "o9")
+    assert "chosen for it: agent codex, model o9" in Said(capsys, "conversations", "show", "local:ann").out
+    assert "chosen" not in Said(capsys, "conversations", "show", "local:bob").out
 
 
 def test_a_table_of_retries(db: Database, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,16 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from freezegun import freeze_time
 
 from push.cli.main import main
-from push.ledger import turns
+from push.ledger import outbox, pace, turns
 from push.ledger.database import Database
 from push.paths import Home
 from push.tasks import roles
-from tests.ledger import lives
+from tests.ledger import lives, network
 
 HOLD = """
 import sqlite3, sys
@@ -39,6 +40,12 @@ def screen(capsys: pytest.CaptureFixture[str], expected: int = 0) -> list[str]:
     """The lines that `push status` prints; it ends with this exit code."""
     assert main(["status"]) == expected
     return capsys.readouterr().out.splitlines()
+
+
+def report(capsys: pytest.CaptureFixture[str]) -> Any:
+    """What `push status --json` prints."""
+    assert main(["status", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
 def section(lines: list[str], title: str) -> list[str]:
@@ -85,8 +92,55 @@ def test_a_busy_home(home: Path, db: Database, capsys: pytest.CaptureFixture[str
         "2 queued, 1 running; the oldest came 0 s ago",
         "t3  local:cyd  postponed (disk_full), next try in 1 min",
     ]
-    assert section(lines, "Answers") == ["1 pending; the oldest on its way was written 0 s ago"]
+    assert section(lines, "Answers") == ["1 pending; the oldest on its way was written 0 s ago", "1 for local bob"]
     assert section(lines, "Needs attention") == ["1 turn postponed.  push retries list"]
+
+
+def test_channels_with_their_last_good_poll_and_pauses(
+    home: Path, db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with freeze_time("2026-03-01T12:00:00Z") as now:
+        role = roles.take(Home.at(home).run, "poll", "push run")
+        role.beat("telegram", "reading as @bot")
+        role.beat("telegram.good", "last good poll")
+        now.tick(400)
+        role.beat("telegram", "another_poller; asking again in 30 s")
+        pace.pause(db, "telegram", "6", 60, "too_many_requests")
+        lines = screen(capsys)
+        told = report(capsys)
+        role.close()
+    assert section(lines, "Channels") == [
+        "telegram: another_poller; asking again in 30 s; last good poll: 6 min ago",
+        "deaf since 2026-03-01T12:00:00.000Z",
+        "telegram chat 6 is paused (too_many_requests), goes on in 1 min",
+    ]
+    assert section(lines, "Processes")[1:] == []  # it is not said twice
+    assert section(lines, "Needs attention") == ["telegram has not been read for 6 min.  push doctor"]
+    [channel] = told["channels"]
+    assert (channel["name"], channel["good_at"]) == ("telegram", "2026-03-01T12:00:00.000Z")
+    assert channel["deaf_since"] == channel["good_at"]
+    assert [pause["chat"] for pause in told["pauses"]] == ["6"]
+
+
+def test_what_is_on_its_way_to_whom_and_what_a_person_should_see(
+    db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network.rich(db)
+    for chat in range(10, 17):
+        lives.answer(db, lives.start(db, lives.accept(db, network.message(chat=str(chat)))))
+    row = lives.sending(db, lives.answered(db))
+    outbox.unknown(db, row, 0, "timeout", "sender")
+    lives.deliver(db, outbox.get(db, row.id))
+    lines = screen(capsys)
+    assert "1 possibly delivered twice" in section(lines, "Answers")[0]
+    assert section(lines, "Answers")[1:] == [*(f"1 for telegram {chat}" for chat in range(10, 15)), "and others"]
+    assert section(lines, "Messages")[-1] == "1 that could not be stored"
+    needs = section(lines, "Needs attention")
+    assert any(line.startswith("1 delivery possibly arrived twice.") for line in needs)
+    assert any(line.startswith("1 update could not be stored.") for line in needs)
+    told = report(capsys)
+    assert (told["deliveries"]["possibly_twice"], told["rejected"]) == (1, 1)
+    assert told["deliveries"]["targets"][0] == {"channel": "telegram", "target": "10", "open": 1}
 
 
 def test_all_is_well(home: Path, db: Database, capsys: pytest.CaptureFixture[str]) -> None:

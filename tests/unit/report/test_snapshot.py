@@ -18,7 +18,7 @@ from push.locks import FileLock
 from push.paths import Home
 from push.report import shape, snapshot
 from push.tasks import roles
-from tests.ledger import lives
+from tests.ledger import lives, network
 
 NOON = 1_772_366_400_000
 
@@ -117,6 +117,42 @@ def test_what_failed_needs_a_person(place: Home, db: Database) -> None:
         ("2 deliveries may have arrived, or not.", "push retries list"),
         ("1 turn failed.", "push retries list"),
     ]
+
+
+def test_answers_that_a_service_does_not_take_need_a_person_after_minutes(place: Home, db: Database) -> None:
+    with freeze_time("2026-03-01T12:00:00Z") as now:
+        for chat in ("5", "6"):
+            lives.answer(db, lives.start(db, lives.accept(db, network.message(chat=chat))))
+        now.tick(300)
+        assert needs(place) == []
+        now.tick(1)
+        assert needs(place) == [("2 answers on the way, the oldest for 5 min.", "push retries list")]
+
+
+@pytest.mark.parametrize(("silence", "deaf"), [(299, False), (300, True)])
+@pytest.mark.parametrize("was_heard", [True, False])
+def test_a_channel_is_deaf_where_it_has_not_answered_for_five_minutes(
+    place: Home, silence: int, *, was_heard: bool, deaf: bool
+) -> None:
+    with freeze_time("2026-03-01T12:00:00Z") as now:
+        role = roles.take(place.run, "poll", "push run")
+        if was_heard:
+            now.tick(1000)
+            role.beat("telegram.good", "last good poll")
+        role.beat("telegram", "timeout; asking again in 30 s")
+        now.tick(silence)
+        [channel] = snapshot.take(place).channels
+        role.close()
+        assert channel.deaf_since == (NOON + was_heard * 1_000_000 if deaf else None)
+        assert (channel.note, channel.good_at is not None) == ("timeout; asking again in 30 s", was_heard)
+    assert snapshot.take(place).channels == ()
+
+
+def test_a_poller_without_a_channel_names_none(place: Home) -> None:
+    role = roles.take(place.run, "poll", "push run")
+    role.beat("poll", "no channel to poll; the terminal commits its own messages")
+    assert snapshot.take(place).channels == ()
+    role.close()
 
 
 def test_sizes_and_what_is_left_in_the_spool(place: Home, db: Database) -> None:
