@@ -105,7 +105,7 @@ class Flow:
     def indented_block(self, start: int) -> None:
         """The same, as far from the left as it is in the source: lists are shown as they were meant, not as parsed."""
         line = max(self._source.rfind(b"\n", max(0, start - _NEAR), start) + 1, start - _NEAR)
-        lead = _LEAD.match(self._source, line)
+        lead = _LEAD.match(self._source, line, start + _INDENT)
         self._start_line(start, _spaces(lead) if lead and lead.end() >= start else "")
 
     def _start_line(self, start: int, indentation: str) -> None:
