@@ -140,6 +140,10 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE outbound ADD COLUMN dismissed_at INTEGER",
         "ALTER TABLE part ADD COLUMN entities TEXT",
         "ALTER TABLE part ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0",
+        # A row of schema 1 knew only that one of its parts, the first that was not delivered, was sent again.
+        """UPDATE part SET repeats = 1 WHERE outbound_id IN (SELECT id FROM outbound WHERE repeat = 1) AND seq =
+            coalesce((SELECT min(p.seq) FROM part p WHERE p.outbound_id = part.outbound_id
+                AND p.delivered_at IS NULL), 0)""",
         """CREATE INDEX outbound_repeated ON outbound (id)
             WHERE state = 'delivered' AND repeat = 1 AND dismissed_at IS NULL""",
         f"""CREATE INDEX outbound_untold ON outbound (conversation_id)

@@ -43,6 +43,7 @@ def test_each_limit_of_each_budget_is_kept(db: Database) -> None:
         assert free_in(db, ALL) == 600
         now.tick(0.6)
         take(db, CHAT)
+        assert free_in(db, CHAT) == 1_000, "since the last one"
         now.tick(1)
         take(db, CHAT)
         now.tick(2)
