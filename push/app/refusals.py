@@ -60,5 +60,11 @@ class Refusals:
     def _record(self, key: tuple[str, str | None, str | None], count: int, kind: str | None) -> None:
         reason, sender, chat = key
         self._audit.record(
-            "message_ignored", channel=self._channel, reason=reason, sender=sender, chat=chat, kind=kind, count=count
+            "message_ignored",
+            channel=self._channel,
+            reason=reason,
+            sender=sender,
+            chat_identifier=chat,
+            kind=kind,
+            count=count,
         )

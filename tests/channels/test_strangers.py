@@ -62,8 +62,9 @@ def test_c62_a_stranger_has_no_effect(place: Scene) -> None:
 
     records = [json.loads(line) for line in place.audit("message_ignored")]
     refused = [record for record in records if record["reason"] == "not_allowlisted"]
-    assert len({(record["sender"], record["chat"]) for record in refused}) == len(refused)
-    assert [record["count"] for record in refused if record["sender"] == str(STRANGER)][0] == 1
+    who = [(record.get("sender"), record.get("chat_identifier")) for record in refused]
+    assert len(set(who)) == len(who)
+    assert {(str(STRANGER), str(STRANGER)), (str(STRANGER), str(GROUP))} <= set(who)
     texts = (place.root / "audit.jsonl").read_text()
     assert not any(word in texts for word in ("as Ann said", "A stranger", "odd", "look"))
     check(place)
