@@ -29,7 +29,7 @@ _channel_option = click.option(
 _chat_option = click.option("--chat", is_flag=True, help="ID is a chat's (a group's), not a person's.")
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, options_metavar="", subcommand_metavar="[list|add|remove]")
 @config_option
 @json_option
 @click.pass_context

@@ -29,10 +29,14 @@ _PAGE_HEAD = """# Configuration
 the wrong kind is an error with its line. `push config validate` checks the file, `push config show` prints what is in
 effect, `push config schema` prints the JSON schema for editors. A path is absolute or begins with `~`.
 
-This version has the terminal channel. Of channels and features that are still to come, the keys are checked, so that a
-file of an earlier implementation loads, and otherwise not used: `poll_interval`, `progress`, `reply_marker`,
-`drafts_dir`, `primary_delivery`, `jobs_*` but for `jobs_run_dir`, and the tables `imessage`, `telegram`, `voice`,
-`delivery`, `retention`, `reply` and `vault`. Their secrets are hidden from logs and agents all the same.
+This version has the terminal and Telegram as channels. Of channels and features that are still to come, the keys are
+checked, so that a file of an earlier implementation loads, and otherwise not used: `poll_interval`, `reply_marker`,
+`drafts_dir`, `primary_delivery`, `jobs_*` but for `jobs_run_dir`, `telegram.base_file_url`, and the tables `imessage`,
+`voice`, `retention`, `reply` and `vault`. Their secrets are hidden from logs and agents all the same.
+
+With Telegram on, the bot's token must be there when a gateway starts, in the file or in the variable. Both allowlists
+may be empty: nobody is let in then but by `push allow add`, which takes effect at once, and `push doctor` warns where
+nobody is. Ids are numbers that never change; `push allow list` shows those of whoever wrote to the bot and was refused.
 
 This page is generated: `push config schema --markdown > docs/reference/configuration.md`.
 """

@@ -45,9 +45,6 @@ def _channels(table: FileTable) -> Iterator[Finding]:
             'imessage.self_handles or imessage.allow_from to hold an address (only the terminal: channel = "local")'
         )
         yield Finding(source, "turns iMessage on, and nobody is allowed to write", wanted)
-    if "telegram" in channels and not (table.telegram.allow_user_ids or table.telegram.allow_chat_ids):
-        wanted = "telegram.allow_user_ids or telegram.allow_chat_ids to hold at least one id"
-        yield Finding(source, "turns Telegram on, and nobody is allowed to write", wanted)
 
 
 def _telegram_token(table: FileTable, environment_token: str | None) -> Iterator[Finding]:

@@ -61,7 +61,9 @@ class TelegramTable(_Table):
     bot_token: Token | None = _key(None, "The bot's token, alone. It wins over the variable of `bot_token_env`.")
     bot_token_env: EnvName = _key("TELEGRAM_BOT_TOKEN", "The environment variable that holds the token.")
     allow_user_ids: list[TelegramId] = _key([], "Numeric ids of the users whose private messages are accepted.")
-    allow_chat_ids: list[TelegramId] = _key([], "Numeric ids of private chats that are accepted.")
+    allow_chat_ids: list[TelegramId] = _key(
+        [], "Numeric ids of chats in which everybody may write: groups, where the bot is addressed, and private chats."
+    )
     base_url: Url = _key("https://api.telegram.org", "The Bot API server.")
     base_file_url: Url | None = _key(None, "The server's address for downloads.", shown="`base_url` + `/file`")
 

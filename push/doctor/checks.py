@@ -1,7 +1,7 @@
 """The checks of `push doctor`, in the order in which one builds on the other.
 
-Owns what is checked and how it is repaired; runs no agent, connects to nothing, and prints no secret. Does not own the
-proof that nothing was lost (`push verify`).
+Owns what is checked and how it is repaired; runs no agent, connects to channels that are on and nothing else, and
+prints no secret. Does not own the proof that nothing was lost (`push verify`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from push.config.settings import EMBEDDED_AGENTS, Settings
 from push.doctor.findings import Finding, Status
 from push.errors import ConfigError, PushError
 from push.gateway import commands
-from push.ledger import arrivals, engine, sessions
+from push.ledger import arrivals, backlog, engine, sessions
 from push.ledger.database import Database
 from push.model.values import Session
 from push.paths import DIR_MODE, FILE_MODE, default_home
@@ -50,6 +50,11 @@ def examine(explicit: Path | None) -> Iterator[Finding]:
     yield _state(settings)
     yield from _agents(settings)
     yield _soul(settings)
+    yield from _deliveries(settings)
+    if "telegram" in settings.channels:
+        from push.doctor import telegram  # brings an HTTP client along
+
+        yield from telegram.examine(settings)
 
 
 def _failed(check: str, exc: PushError, repair: Callable[[], str] | None = None) -> Finding:
@@ -163,6 +168,22 @@ def _rebuild(settings: Settings, file: StateFile) -> str:
     kept = file.rebuild(known, cursors)
     count = sum(session.uuid is not None for session in known.values())
     return f"{file.path} rebuilt from the ledger with {count} sessions; the old file is {kept}"
+
+
+def _deliveries(settings: Settings) -> Iterator[Finding]:
+    """Answers that reached nobody, or perhaps not."""
+    try:
+        db = Database.open_existing(settings.home.push_db)
+        if db is None:
+            return
+        stuck = backlog.read(db).stuck
+        db.close()
+    except PushError:
+        return  # the check of the ledger tells it
+    for state, meaning in (("failed", "could not be delivered"), ("unknown", "may have arrived, or not")):
+        if stuck.get(state):
+            answers = "1 answer" if stuck[state] == 1 else f"{stuck[state]} answers"
+            yield Finding("deliveries", Status.WARNING, f"{answers} {meaning}", "push retries list")
 
 
 def _agents(settings: Settings) -> Iterator[Finding]:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from freezegun import freeze_time
 
 from push.cli.main import main
-from push.ledger import engine, turns
+from push.ledger import arrivals, engine, turns
 from push.ledger.database import Database
 from push.model.values import Accepted, Inbound, Plan
 from push.state import StateFile
+from tests.ledger import lives
 
 TOKEN = "8012345678:AAF-x_Q9wErTyUiOpAsDfGhJkLzXcVbNm12"
 GIB = 1024**3
@@ -238,16 +240,19 @@ def test_a_damaged_state_is_rebuilt_from_the_ledger_and_kept(patient: Patient) -
     db = Database.open(patient.home / "push.db")
     for conversation, session_id, epoch in (("local:ann", "s1", 3), ("local:bob", "s2", 0)):
         message = Inbound("local", conversation, "ann", conversation, "ann", "hello", 0)
-        accepted = turns.accept(db, message)
+        accepted = arrivals.accept(db, message)
         assert isinstance(accepted, Accepted)
         turn = turns.get(db, accepted.turn_id)
         assert turn is not None
         turns.start(db, turn, Plan("claude", session_id, True, epoch, "/w", "ab"))
-    new = turns.accept(db, Inbound("local", "local:bob", "ann", "new", "ann", " /CLEAR ", 0, "command"))
+    new = arrivals.accept(db, Inbound("local", "local:bob", "ann", "new", "ann", " /CLEAR ", 0, "command"))
     assert isinstance(new, Accepted)
     turn = turns.get(db, new.turn_id)
     assert turn is not None
-    turns.answer_command(db, turn, "done")
+    turns.answer_command(db, turn, lives.rendered("done"))
+    for day, owner, position in (("2026-03-02", "new bot", 7), ("2026-03-01", "old bot", 900)):
+        with freeze_time(day):
+            arrivals.passed(db, arrivals.Reading("telegram", owner, position))
     db.close()
     file = StateFile(patient.home / "state.json")
     file.path.write_text('{"sessions": ')
@@ -262,6 +267,7 @@ def test_a_damaged_state_is_rebuilt_from_the_ledger_and_kept(patient: Patient) -
     assert set(file.read().sessions) == {"local:ann"}
     assert file.epoch("local:ann") == 3
     assert file.begin("local:bob") == (1, None)
+    assert (file.read().cursors, file.read().cursor_owner) == ({"telegram": 7}, {"telegram": "new bot"})
     assert [path.read_text() for path in patient.home.glob("state.json.broken-*")] == ['{"sessions": ']
     assert patient.run().one("state")["status"] == "ok"
 
