@@ -17,7 +17,7 @@ from push.app.gear import open_gear
 from push.app.poller import Poller
 from push.config.settings import Settings
 from push.errors import DependencyError
-from push.ledger import backlog, turns
+from push.ledger import allowlist, backlog, turns
 from push.providers.base import Reader
 from push.providers.local import CHANNEL
 from push.providers.registry import reader_for
@@ -55,7 +55,7 @@ def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], N
         if pollers:
             pollers.start()
         say(_summary(settings, parts))
-        for warning in _warnings(settings, parts):
+        for warning in _warnings(gear, parts):
             say(warning)
         stop.wait()
         ended = pollers.stop() if pollers else True
@@ -151,12 +151,16 @@ def _summary(settings: Settings, parts: Parts) -> str:
     return f"Push is {what}. Home: {settings.home.root}. Agent: {settings.agent or 'none'}. Stop with Ctrl-C."
 
 
-def _warnings(settings: Settings, parts: Parts) -> list[str]:
+def _warnings(gear: Gear, parts: Parts) -> list[str]:
     """What will fail at the first message and can be said now."""
+    settings, found = gear.settings, []
     program = settings.bin_for(settings.agent)[:1] if parts.consume and settings.agent else ()
     if program and shutil.which(program[0]) is None:
-        return [f"Warning: the agent's program {program[0]} is not found. Next: push doctor"]
-    return []
+        found.append(f"Warning: the agent's program {program[0]} is not found. Next: push doctor")
+    listed = settings.telegram.allow_user_ids | settings.telegram.allow_chat_ids
+    if parts.poll and "telegram" in settings.channels and not listed and not allowlist.entries(gear.db, "telegram"):
+        found.append("Warning: nobody may write to the bot yet. Next: write to it, then: push allow list")
+    return found
 
 
 def _farewell(gear: Gear) -> str:
