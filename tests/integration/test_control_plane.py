@@ -67,7 +67,7 @@ def _sleepers(place: Scene) -> list[int]:
     wanted = f"PUSH_HOME={place.root}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            is_sleep = (folder / "cmdline").read_bytes().startswith(b"sleep\0360")
+            is_sleep = (folder / "cmdline").read_bytes().startswith(b"sleep\x00360")
             if is_sleep and wanted in (folder / "environ").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
     return found
@@ -95,6 +95,7 @@ def test_c57_stop_and_status_are_answered_beside_a_run_and_what_follows_is_run(p
     place.serve()
     place.telegram.say(ANN, "sleep")
     _asleep(place)
+    place.until(lambda: len(_sleepers(place)) == 2, "the agent's processes")
     assert _timed(place, ANN, "/status", "Here: command has been at work for") < A_SECOND
     _rest()
     begun = time.monotonic()
