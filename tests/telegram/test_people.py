@@ -67,6 +67,8 @@ def test_the_newest_fitting_button_is_pressed(telegram: TelegramServer, api: Api
     older, newer = (api.call("sendMessage", chat_id=7, text=t, reply_markup=markup)["message_id"] for t in "ab")
     assert telegram.press(7, "q:2")["callback_query"]["message"]["message_id"] == newer
     assert telegram.press(7, "q:2", message_id=older)["callback_query"]["message"]["message_id"] == older
+    last = api.call("sendMessage", chat_id=7, text="c", reply_markup=markup)["message_id"]
+    api.call("deleteMessage", chat_id=7, message_id=last)
     api.call("editMessageReplyMarkup", chat_id=7, message_id=newer, reply_markup={"inline_keyboard": []})
     assert telegram.press(7, "q:1")["callback_query"]["message"]["message_id"] == older
 

