@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import cancelling, commands, floors, history, idle, latency, start, telegram, throughput
+from benchmarks import cancelling, commands, controlling, floors, history, idle, latency, start, telegram, throughput
 from benchmarks.gateway import Broken
 from benchmarks.rows import Row, document
 from benchmarks.sizes import FULL, TINY, Size
 
 MEASURES: dict[str, Callable[[Size], Iterator[Row]]] = {
     module.NAME: module.measure
-    for module in (commands, start, latency, telegram, cancelling, throughput, history, idle)
+    for module in (commands, start, latency, telegram, controlling, cancelling, throughput, history, idle)
 }
 
 LATER = (Row("imessage", "chat.db of 1,000,000 rows, a poll and 1,000 new rows: needs iMessage"),)

@@ -23,6 +23,7 @@ class Size:
     pause_seconds: float
     cancels: int
     workers: int
+    controls: int
 
 
 FULL = Size(
@@ -40,6 +41,7 @@ FULL = Size(
     pause_seconds=0.25,
     cancels=10,
     workers=16,
+    controls=40,
 )
 
 TINY = Size(
@@ -57,4 +59,5 @@ TINY = Size(
     pause_seconds=0.01,
     cancels=1,
     workers=2,
+    controls=2,
 )

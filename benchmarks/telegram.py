@@ -56,7 +56,8 @@ while True:
 
 def measure(size: Size) -> Iterator[Row]:
     """One message through Push, one through a bare bot at a Telegram of its own, and so on."""
-    ours, bare = [], []
+    ours: list[dict[str, float]] = []
+    bare: list[dict[str, float]] = []
     with Bell() as bell, separate() as telegram, separate() as other:
         agent = ["sh", "-c", _AGENT, "agent", str(bell.path)]
         with telegram_home(agent, telegram, _PEOPLE) as home, home.run(), _bare_bot(other, agent):
@@ -100,11 +101,12 @@ def telegram_home(
 def asked(telegram: FakeTelegram, method: str, chat: int) -> Request:
     """The first call of a method for a chat since the last reset, waited for."""
     try:
-        return telegram.wait_for(
-            lambda: next((call for call in telegram.requests(method) if call.chat == chat), None), PATIENCE_SECONDS
+        calls = telegram.wait_for(
+            lambda: [call for call in telegram.requests(method) if call.chat == chat], PATIENCE_SECONDS
         )
     except AssertionError as exc:
         raise Broken(f"no {method} for chat {chat}: {exc}") from None
+    return calls[0]
 
 
 def _one(bell: Bell, telegram: FakeTelegram, user: int, text: str) -> dict[str, float]:
