@@ -7,10 +7,31 @@ from pathlib import Path
 
 import push
 from push.seams import RUNNER_SEAMS, SEAMS
-from tests.crash import test_gateway_seams, test_rare_seams, test_runner_seams, test_session_seams, test_terminal_seams
+from tests.crash import (
+    test_gateway_seams,
+    test_rare_seams,
+    test_runner_seams,
+    test_session_seams,
+    test_telegram_seams,
+    test_terminal_seams,
+)
+from tests.integration import test_control_plane
 
-_MODULES = (test_gateway_seams, test_rare_seams, test_runner_seams, test_session_seams, test_terminal_seams)
-_ALSO = {"turn.command_committed", "turn.interrupted_committed"}  # tests of their own in test_gateway_seams
+_MODULES = (
+    test_gateway_seams,
+    test_rare_seams,
+    test_runner_seams,
+    test_session_seams,
+    test_telegram_seams,
+    test_terminal_seams,
+)
+#: Tests of their own, outside of the lists.
+_ALSO = {
+    "turn.command_committed": test_gateway_seams,
+    "turn.interrupted_committed": test_gateway_seams,
+    "progress.sent": test_control_plane,
+    "progress.posted": test_control_plane,
+}
 _CALL = re.compile(r'(?:self\.)?seam\("([a-z_.]+)"\)')
 
 
@@ -21,6 +42,8 @@ def test_a_test_kills_at_every_seam() -> None:
 
 def test_a_killing_test_names_each() -> None:
     """A name in a module's list stands in one of its tests as well, or is taken from the list as a whole."""
+    for name, module in _ALSO.items():
+        assert f"{name}=kill" in Path(str(module.__file__)).read_text(), name
     for module in _MODULES:
         text = Path(str(module.__file__)).read_text()
         if 'parametrize("seam", SEAMS)' in text or "RUNNER_SEAMS)" in text:
