@@ -42,7 +42,7 @@ def test_a_command_is_answered_once(place: Site) -> None:
     assert gateway.wait() == -signal.SIGKILL
     place.serve()
     assert terminal.wait() == 0, terminal.err
-    assert terminal.out.count("/help this list") == 1
+    assert terminal.out.count("/help: this list") == 1
     assert terminal.out.endswith("\nre: one\n")
     check(place)
 
