@@ -10,7 +10,8 @@ import pytest
 from push import assistant
 from push.config.load import load_or_default
 from push.config.settings import Settings
-from push.ledger import turns
+from push.gateway import intake
+from push.ledger import arrivals, turns
 from push.ledger.database import Database
 from push.model.values import Accepted, Inbound, Turn
 from push.state import StateFile
@@ -42,10 +43,11 @@ class Sender:
         self._db = db
         self._count = 0
 
-    def __call__(self, text: str, kind: str = "message") -> Turn:
+    def __call__(self, text: str, user: str = "ann", context: str | None = None) -> Turn:
+        """Accept a message, which may be a command."""
         self._count += 1
-        message = Inbound("local", "local:ann", "ann", f"x:{self._count}", "ann", text, 0, kind)
-        accepted = turns.accept(self._db, message)
+        message = Inbound("local", f"local:{user}", user, f"x:{self._count}", user, text, 0, context=context)
+        accepted = arrivals.accept(self._db, intake.classify(message))
         assert isinstance(accepted, Accepted)
         turn = turns.get(self._db, accepted.turn_id)
         assert turn is not None

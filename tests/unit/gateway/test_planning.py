@@ -11,10 +11,11 @@ import pytest
 from push.config.settings import Settings
 from push.errors import ConfigError
 from push.gateway.planning import Planner, Prepared
-from push.ledger import outbox, turns
+from push.ledger import choices, outbox, turns
+from push.ledger.choices import Choice
 from push.ledger.database import Database
 from push.ledger.turns import Reply
-from push.model.values import Turn
+from push.model.values import Part, Rendered, Turn
 from push.state import StateCorrupt, StateFile
 from tests.unit.gateway.conftest import Sender
 
@@ -37,9 +38,9 @@ def _answered(db: Database, planner: Planner, turn: Turn, reply: str = "fine", s
     """Run the turn, with its answer printed."""
     running = _begun(db, turn, planner.prepare(turn))
     planner.keep_session(running, session)
-    turns.answer(db, running, Reply((reply,)), "worker")
+    turns.answer(db, running, Reply(Rendered((Part(reply),))), "worker")
     row = outbox.open_for(db, "local", "ann")[-1][0]
-    outbox.sending(db, row)
+    assert outbox.claim(db, row) is None
     outbox.part_delivered(db, row, 0, "receipt")
 
 
@@ -91,7 +92,7 @@ def test_only_delivered_answers_are_remembered(
 ) -> None:
     planner = Planner(settings, db, state)
     running = _begun(db, turn := send("one"), planner.prepare(turn))
-    turns.answer(db, running, Reply(("never printed",)), "worker")
+    turns.answer(db, running, Reply(Rendered((Part("never printed"),))), "worker")
     state.reset_session("local:ann")
     prepared = planner.prepare(send("two"))
     assert prepared.plan.rehydrated == 1
@@ -100,7 +101,7 @@ def test_only_delivered_answers_are_remembered(
 
 def test_commands_are_not_part_of_what_was_said(planner: Planner, db: Database, state: StateFile, send: Sender) -> None:
     _answered(db, planner, send("one"))
-    turns.answer_command(db, send("/new", kind="command"), "done")
+    turns.answer_command(db, send("/new"), Rendered((Part("done"),)))
     state.reset_session("local:ann")
     assert "/new" not in planner.prepare(send("two")).prompt
 
@@ -119,7 +120,7 @@ def test_the_command_agent_gets_history_only_when_asked_for(
     _answered(db, Planner(settings, db, state), send("one"))
     assert Planner(settings, db, state).prepare(send("two")).prompt == "two"
     asked = Planner(replace(settings, command_history=True), db, state).prepare(send("three"))
-    assert asked.plan.rehydrated == 3
+    assert asked.plan.rehydrated == 2  # "two" is not answered yet
 
 
 def test_an_interrupted_message_is_given_with_a_note(planner: Planner, db: Database, send: Sender) -> None:
@@ -148,3 +149,16 @@ def test_what_is_broken_is_an_error_with_a_next_step(
     with pytest.raises(StateCorrupt if broken == "state" else ConfigError) as caught:
         Planner(settings, db, state).prepare(send("one"))
     assert caught.value.hint
+
+
+def test_a_chosen_agent_and_model_take_the_place_of_the_settings(
+    settings: Settings, db: Database, state: StateFile, send: Sender
+) -> None:
+    planner = Planner(replace(settings, codex_model="small"), db, state)
+    turn = send("one")
+    choices.choose(db, turn.conversation_id, Choice("codex"))
+    prepared = planner.prepare(turn)
+    assert (prepared.plan.agent, prepared.adapter.name) == ("codex", "codex")
+    assert planner.adapter("codex") != planner.adapter("codex", "large")
+    choices.choose(db, turn.conversation_id, Choice("codex", "large"))
+    assert planner.prepare(turn).adapter == planner.adapter("codex", "large")
