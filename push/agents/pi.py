@@ -121,7 +121,7 @@ class Pi:
     def activity(self, stdout: Path, /) -> str | None:
         """What the newest of its events tells."""
         for event in recent(stdout):
-            kind = event.get("type")
+            kind = words(event.get("type"))
             if kind == "tool_execution_start":
                 return using(words(event.get("toolName")))
             if kind in _ACTIVITIES:
