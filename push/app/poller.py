@@ -184,7 +184,8 @@ class Poller:
         try:
             match update.seen:
                 case Inbound() as message:
-                    self._bells.accepted(intake.accept(self._gear.db, self._gear.audit, message, reading))
+                    accepted = intake.accept(self._gear.db, self._gear.audit, message, reading)
+                    self._bells.accepted(self._name, accepted)
                     return True
                 case Edited() as edited:
                     self._edit(edited, reading)

@@ -83,7 +83,7 @@ class Terminal:
             message = local.message(self._user, self._token, self._count, text)
             accepted = intake.accept(self._gear.db, self._gear.audit, message)
             self._waiting.add(accepted.turn_id)
-        self._bells.accepted(accepted)
+        self._bells.accepted(local.CHANNEL, accepted)
         self._listener.ring_self()
         return accepted.turn_id
 

@@ -28,13 +28,16 @@ class Bells:
         handlers = handlers or {}
         self.lanes = {name: Lane(name, home.queue_db, home.run, handlers.get(name)) for name in NAMES}
 
-    def accepted(self, outcome: Accepted | Duplicate | Merged) -> None:
-        """A message was committed; one that goes ahead of others also wants what runs to be stopped."""
+    def accepted(self, channel: str, outcome: Accepted | Duplicate | Merged) -> None:
+        """A message of a channel was committed; one that goes ahead of others also wants what runs to be stopped.
+
+        A terminal shows no signs.
+        """
         lane = outcome.lane if isinstance(outcome, Accepted) else "turns"
         self.lanes[lane].ring(outcome.conversation_id)
         if isinstance(outcome, Accepted) and outcome.ahead:
             self.lanes["control"].ring(outcome.conversation_id)
-        if lane == "turns":
+        if lane == "turns" and channel != local.CHANNEL:
             self.lanes["signs"].ring(outcome.conversation_id)
 
     def ended(self, turn: Turn) -> None:

@@ -18,7 +18,8 @@ def main() -> None:
     bells = Bells(gear.settings.home)
     token = local.new_token()
     for number, (user, text) in enumerate(json.load(sys.stdin)):
-        bells.accepted(intake.accept(gear.db, gear.audit, local.message(user, token, number, text)))
+        message = local.message(user, token, number, text)
+        bells.accepted(local.CHANNEL, intake.accept(gear.db, gear.audit, message))
     bells.close()
     gear.db.close()
 

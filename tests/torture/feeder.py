@@ -48,7 +48,7 @@ def main(seed: int, conversations: int, messages: int, spread: float) -> None:
             received_ms=clock.now_ms(),
         )
         count[number] += 1
-        bells.accepted(intake.accept(gear.db, gear.audit, message))
+        bells.accepted(local.CHANNEL, intake.accept(gear.db, gear.audit, message))
     bells.close()
     gear.db.close()
 

@@ -62,8 +62,13 @@ def test_a_lane_of_each_name(bells: Bells) -> None:
     ids=["message", "control", "ahead", "duplicate", "merged"],
 )
 def test_what_was_accepted(bells: Bells, rung: Rung, outcome: Accepted | Duplicate | Merged, expected: Rung) -> None:
-    bells.accepted(outcome)
+    bells.accepted("telegram", outcome)
     assert rung == expected
+
+
+def test_a_terminal_shows_no_signs(bells: Bells, rung: Rung) -> None:
+    bells.accepted(local.CHANNEL, Accepted(3, 1, ahead=True))
+    assert rung == [("turns", 1), ("control", 1)]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_a_bell_is_heard_by_who_serves_the_lane(home: Path) -> None:
     done = wake.Listener(made.run, "done", 10.0)
     lane.serve(1, done.ring_self)
     ringing = Bells(made)
-    ringing.accepted(Accepted(3, 7, "control"))
+    ringing.accepted("telegram", Accepted(3, 7, "control"))
     ringing.close()
     assert heard.get(timeout=10) == 7
     lane.ask_to_stop()
