@@ -159,7 +159,8 @@ class StateFile:
     def rebuild(self, sessions: Mapping[str, Session], cursors: Mapping[str, tuple[str, int]]) -> Path | None:
         """Replace the file by one with these sessions and cursors, whatever is in it (`push doctor --fix`).
 
-        `cursors` holds per channel the owner and how far its messages were read. A session without an id keeps its conversation's epoch; one without `used_on` counts as used today.
+        `cursors` holds per channel the owner and how far its messages were read. A session without an id keeps its
+        conversation's epoch; one without `used_on` counts as used today.
         Returns where a copy of the old file was kept; None where there was none.
         """
         raw = _with_defaults({"cursors": {channel: cursor for channel, (_, cursor) in cursors.items()}})

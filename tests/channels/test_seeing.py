@@ -49,7 +49,7 @@ def test_a_channel_that_is_read_says_so_until_the_gateway_stops(place: Scene) ->
     assert told(place, "status")["channels"] == []
 
 
-def test_c19_a_webhook_is_seen_by_status_and_doctor(place: Scene) -> None:
+def test_a_webhook_is_seen_by_status_and_doctor(place: Scene) -> None:
     place.telegram.set_webhook("https://hooks.example.org/secret-path")
     place.serve()
     place.until(lambda: "webhook" in place.status(), "a note about the webhook")

@@ -13,11 +13,9 @@ import pytest
 from freezegun import freeze_time
 
 from push.cli.main import main
-from push.ledger import choices, outbox, turns
+from push.ledger import outbox, turns
 from push.ledger.database import Database
-from push.model.values import Session
 from push.paths import Home
-from push.state import StateFile
 from push.tasks import wake
 from tests.ledger import lives
 
@@ -205,56 +203,6 @@ def test_a_newer_ledger_is_refused(home: Path, capsys: pytest.CaptureFixture[str
         assert (told.code, told.error["code"]) == (4, "schema_newer")
 
 
-# -- conversations ---------------------------------------------------------------------------------------------------
-
-
-def test_a_conversation_is_shown_with_its_session_and_texts(
-    home: Path, db: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
-    session = Session("s1", True, "claude", 0, "/assistant", "ab", "")
-    with freeze_time(NOON):
-        assert StateFile(home / "state.json").save_session("local:ann", session, expected_epoch=0)
-    told = Said(capsys, "conversations", "show", "local:ann", "--limit", "1", "--json").json
-    assert told["conversation"] == {
-        "conversation": "local:ann",
-        "channel": "local",
-        "created_at": NOON,
-        "last_at": NOON,
-        "last_turn": 2,
-        "open": 0,
-        "agent": None,
-        "model": None,
-        "session": {"id": "s1", "agent": "claude", "epoch": 0, "work_dir": "/assistant", "used_on": "2026-03-01"},
-    }
-    assert told["items"] == [
-        {"turn": 2, "role": "user", "state": "answered", "at": NOON, "text": TEXT},
-        {"turn": 2, "role": "assistant", "state": "delivered", "at": NOON, "text": f"{TEXT} and more"},
-    ]
-    for_a_person = Said(capsys, "conversations", "show", "local:ann").out
-    assert "session s1 of claude" in for_a_person
-    assert for_a_person.count(TEXT) == 4
-
-
-@pytest.mark.usefixtures("db")
-def test_a_conversation_is_shown_without_a_state_json_that_can_be_read(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (home / "state.json").write_text("{")
-    told = Said(capsys, "conversations", "show", "local:ann", "--json")
-    assert (told.code, told.json["conversation"]["session"]) == (0, None)
-    assert "state.json is damaged" in told.err
-
-
-def test_the_items_of_conversations(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    items = Said(capsys, "conversations", "list", "--json").json["items"]
-    assert [(item["conversation"], item["last_turn"], item["open"]) for item in items] == [
-        ("local:cyd", 4, 1),
-        ("local:bob", 3, 0),
-        ("local:ann", 2, 0),
-    ]
-    assert Said(capsys, "conversations", "list").out.splitlines()[1].split() == ["local:cyd", "0", "s", "ago", "4", "1"]
-
-
 # -- retries ---------------------------------------------------------------------------------------------------------
 
 
@@ -285,14 +233,6 @@ def test_the_items_of_retries_have_the_documented_fields(db: Database, capsys: p
     assert (items["t3"]["reason"], items["t3"]["hint"]) == ("no_agent", "push doctor")
     assert (items[f"d{unknown}"]["kind"], items[f"d{unknown}"]["reason"]) == ("delivery", "blocked")
     assert list(items) == ["t4", "t5", f"d{unknown}", "t3"]
-
-
-def test_what_was_chosen_for_a_conversation_is_shown(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    choices.choose(db, 1, choices.Choice("codex", "o9"))
-    told = Said(capsys, "conversations", "show", "local:ann", "--json").json["conversation"]
-    assert (told["agent"], told["model"]) == ("codex", "o9")
-    assert "chosen for it: agent codex, model o9" in Said(capsys, "conversations", "show", "local:ann").out
-    assert "chosen" not in Said(capsys, "conversations", "show", "local:bob").out
 
 
 def test_a_table_of_retries(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
