@@ -130,6 +130,7 @@ def test_c18_a_stalled_typing_holds_up_nothing(place: Scene) -> None:
     assert _timed(place, PEOPLE[5], "hello", "re: hello") < 2 * A_SECOND
 
 
+@pytest.mark.slow
 def test_typing_is_shown_at_once_and_again_until_the_answer(place: Scene) -> None:
     place.serve()
     place.until_polled()
@@ -183,6 +184,7 @@ def test_a_stop_that_is_cut_short_by_a_crash_stops_no_second_message(place: Scen
     assert place.states() == ["cancelled", "answered", "answered"]
 
 
+@pytest.mark.slow
 def test_a_waiting_message_is_acknowledged_once_and_quick_ones_never(place: Scene) -> None:
     place.serve()
     for number in range(5):
@@ -202,6 +204,7 @@ def _progress(place: Scene, chat: int) -> list[str]:
     return [sent.text for sent in place.telegram.sent(chat) if sent.text.startswith("⏳") and not sent.deleted]
 
 
+@pytest.mark.slow
 def test_progress_is_posted_and_its_button_stops_the_run(chatty: Scene) -> None:
     chatty.serve()
     chatty.telegram.say(ANN, "sleep")
@@ -214,6 +217,7 @@ def test_progress_is_posted_and_its_button_stops_the_run(chatty: Scene) -> None:
     assert chatty.telegram.violations() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seam", ["progress.posted=kill", ""])
 def test_progress_is_removed_also_after_a_crash(chatty: Scene, seam: str) -> None:
     gateway = chatty.serve(seams=seam)
@@ -230,6 +234,7 @@ def test_progress_is_removed_also_after_a_crash(chatty: Scene, seam: str) -> Non
     chatty.until_states("cancelled", "answered")
 
 
+@pytest.mark.slow
 def test_an_orphan_goes_when_its_button_is_pressed(chatty: Scene) -> None:
     gateway = chatty.serve(seams="progress.sent=kill")
     chatty.telegram.say(ANN, "sleep")
@@ -242,6 +247,7 @@ def test_an_orphan_goes_when_its_button_is_pressed(chatty: Scene) -> None:
     chatty.until_telegram(lambda: not _progress(chatty, ANN), "its removal")
 
 
+@pytest.mark.slow
 def test_c57_twenty_sleepers_four_stalled_sends_and_a_429_hold_up_no_command(place: Scene) -> None:
     place.configure("turns_workers = 32")
     place.serve()
