@@ -93,7 +93,9 @@ def test_a_postponed_turn_is_listed_and_tried_at_once_when_a_person_wants(place:
     assert (item["id"], item["state"], item["reason"]) == ("t1", "queued", "os_error_28")
     assert "free some space" in item["hint"]
     assert item["next_attempt_at"] is not None
-    assert told(place, "retries", "now", "t1") == {"version": 1, "kind": "turn", "id": "t1", "heard": True}
+    assert told(place, "retries", "now", "t1") == {
+        "version": 1, "kind": "turn", "id": "t1", "heard": True, "paused_until": None,
+    }  # fmt: skip
     place.until_states("answered", seconds=10)  # not in the thirty seconds that it was postponed by
     assert told(place, "retries", "list")["items"] == []
     check(place)
