@@ -14,8 +14,8 @@ class Inbound:
     answer goes, opaque to all but the provider; `received_ms` is when the channel saw it.
     `message_ref` is the channel's name of the message, by which an edit finds it. `context` is what was replied to,
     quoted or forwarded: the agent reads it before the text. `hold_ms` > 0 postpones the turn, for what may follow to
-    join it; `joins` says that this text may be the rest of one that is held. What is not in the sender's `own_words` (forwarded) is never a
-    command.
+    join it; `joins` says that this text may be the rest of one that is held. What is not in the sender's `own_words`
+    (forwarded) is never a command.
     """
 
     channel: str

@@ -40,7 +40,5 @@ def test_what_reads_a_channel(settings: Settings) -> None:
 
 
 def test_knowing_the_names_imports_none_of_them() -> None:
-    program = (
-        "import sys, push.providers.registry; sys.exit(bool({'httpx', 'pyromark'} & set(sys.modules)))"
-    )
+    program = "import sys, push.providers.registry; sys.exit(bool({'httpx', 'pyromark'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
