@@ -15,9 +15,9 @@ from push.app.alarm import Deafness
 from push.app.refusals import Refusals
 from push.errors import ConfigError, PushError, TemporaryError
 from push.gateway import commands, intake, presses
-from push.ledger import allowlist, arrivals
+from push.ledger import allowlist, arrivals, pace
 from push.ledger.arrivals import Reading
-from push.model.values import Inbound
+from push.model.values import Inbound, Pace
 from push.providers.base import (
     Allowlist,
     Closed,
@@ -39,6 +39,7 @@ POLL_SECONDS = 25
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 30.0
 _CLOSED_SECONDS = 300.0
 _STOP_SECONDS = 5.0
+_RATE_LIMITED = "rate_limited"  # the service's wish, which a restart does not undo
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,8 @@ class Poller:
 
     def introduce(self) -> None:
         """Ask the service who we are. Raises ConfigError where it does not want us; no answer is no reason to end."""
+        if self._asked_to_wait() > 0:
+            return
         found = self._reader.identify()
         if isinstance(found, Identity):
             self._begin(found)
@@ -134,6 +137,8 @@ class Poller:
     def _read(self, wait_seconds: int = POLL_SECONDS) -> Read | Later | Closed:
         """Ask once, and store what comes."""
         if self._identity is None:
+            if (left := self._asked_to_wait()) > 0:
+                return Later(_RATE_LIMITED, left)
             found = self._reader.identify()
             if not isinstance(found, Identity):
                 return found
@@ -142,6 +147,11 @@ class Poller:
         if isinstance(polled, Read) and not self._gear.stop.is_set:  # else it is read again at the next start
             self._store(polled)
         return polled
+
+    def _asked_to_wait(self) -> float:
+        """The seconds that an earlier process was asked to wait, and that are not over."""
+        until = pace.free_at(self._gear.db, self._name, (Pace(pace.READING, ()),))
+        return (until - clock.now_ms()) / 1000
 
     def _begin(self, identity: Identity) -> None:
         """Go on where this very owner was read last; a cursor of another bot, or of nobody known, is not ours."""
@@ -236,6 +246,8 @@ class Poller:
             self._identity = None
             self._note(f"closed: {found.reason}. Next: {found.hint}")
             return _CLOSED_SECONDS
+        if found.reason == _RATE_LIMITED and found.seconds:
+            pace.pause(self._gear.db, self._name, pace.READING, found.seconds, found.reason)
         return self._trouble(found.reason, found.seconds)
 
     def _trouble(self, reason: str, seconds: float | None) -> float:

@@ -141,6 +141,8 @@ def part_delivered(db: Database, row: Outbound, sequence: int, receipt: str, pac
     last = sequence == row.parts[-1].seq
     until: int | None = None
     with db.write():
+        if paces:
+            pace.arrived(db, row.channel, paces[0])
         db.execute(
             "UPDATE part SET receipt = ?, delivered_at = ? WHERE outbound_id = ? AND seq = ?",
             (receipt, now, row.id, sequence),

@@ -17,6 +17,10 @@ from push.model.values import Pace
 MAX_PAUSE_MS = 24 * 3600 * 1000
 
 
+#: The key under which a pause of reading stands; it concerns no chat.
+READING = "reading"
+
+
 @dataclass(frozen=True, slots=True)
 class Pause:
     """A chat to which nothing is sent until `until`."""
@@ -56,6 +60,17 @@ def take(db: Database, channel: str, budgets: Sequence[Pace]) -> None:
         db.execute(sql, (channel, budget.key, kept))
 
 
+def arrived(db: Database, channel: str, budget: Pace) -> None:
+    """The newest send from a budget has just been answered: it counts from now. Inside `db.write()`.
+
+    The service counts what arrives, and a send that opened its connection first arrives later than the next one.
+    """
+    sent, _ = _row(db, channel, budget.key)
+    if sent:
+        kept = json.dumps([*sent[:-1], clock.now_ms()])
+        db.execute("UPDATE pace SET sent = ? WHERE channel = ? AND key = ?", (kept, channel, budget.key))
+
+
 def try_take(db: Database, channel: str, budgets: Sequence[Pace]) -> bool:
     """Draw one send from each budget if that is allowed now; for what is better left out than sent late."""
     if free_at(db, channel, budgets) > clock.now_ms():
@@ -81,11 +96,11 @@ def pause(db: Database, channel: str, key: str, seconds: float, reason: str) -> 
 
 
 def pauses(db: Database) -> list[Pause]:
-    """Every pause that stands now."""
+    """Every pause of sending that stands now."""
     now = clock.now_ms()
     sql = (
         "SELECT channel, key, paused_until, pause_reason FROM pace "
-        "WHERE paused_until IS NOT NULL AND paused_until BETWEEN ? AND ? ORDER BY paused_until"
+        f"WHERE paused_until IS NOT NULL AND paused_until BETWEEN ? AND ? AND key <> '{READING}' ORDER BY paused_until"
     )
     return [Pause(*row) for row in db.rows(sql, (now, now + MAX_PAUSE_MS))]
 

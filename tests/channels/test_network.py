@@ -53,6 +53,20 @@ def test_c12_three_floods_are_waited_out_each(place: Scene) -> None:
     check(place)
 
 
+def test_c12_a_flood_of_polls_is_waited_out_across_a_restart(place: Scene) -> None:
+    place.telegram.flood("getUpdates", 4)
+    gateway = place.serve()
+    place.until(lambda: "rate_limited" in place.status(), "the flood in the status")
+    gateway.kill()
+    place.telegram.say(7, "hello")
+    place.serve()
+    assert place.until_answered(7) == ["re: hello"]
+    assert place.telegram.violations() == []
+    first = place.telegram.requests("getUpdates")[0].monotonic
+    own = [request for request in place.telegram.requests() if request.monotonic - first < 4 and request.number > 3]
+    assert [request.method for request in own] == []
+
+
 def test_c13_a_long_flood_silences_one_chat_across_a_restart(place: Scene) -> None:
     gateway = place.serve()
     place.telegram.flood("sendMessage", 1000, chat=7)

@@ -138,16 +138,17 @@ def test_the_last_part_delivers_the_row(db: Database) -> None:
 
 
 def test_a_further_part_draws_from_the_budgets_as_well(db: Database) -> None:
+    two_a_second = (Pace("ann", ((2, 1.0),)),)
     with freeze_time(NOON) as now:
         row = lives.answered(db, "ann", "one", "two", "three")
-        assert outbox.claim(db, row, ONE_A_SECOND) is None
-        now.tick(1)
-        assert outbox.part_delivered(db, row, 0, "r0", ONE_A_SECOND) is None
+        assert outbox.claim(db, row, two_a_second) is None
+        now.tick(0.25)
+        assert outbox.part_delivered(db, row, 0, "r0", two_a_second) is None
         assert outbox.get(db, row.id).state == "sending"
         now.tick(0.25)
-        assert outbox.part_delivered(db, row, 1, "r1", ONE_A_SECOND) == NOON_MS + 2_000
+        assert outbox.part_delivered(db, row, 1, "r1", two_a_second) == NOON_MS + 1_250
         paced = outbox.get(db, row.id)
-    assert (paced.state, paced.reason, paced.not_before) == ("waiting", outbox.PACED, NOON_MS + 2_000)
+    assert (paced.state, paced.reason, paced.not_before) == ("waiting", outbox.PACED, NOON_MS + 1_250)
     assert (paced.attempt, paced.delays, paced.repeat) == (0, 0, False)
     assert [part.delivered for part in paced.parts] == [True, True, False]
     assert retries.waiting_or_failed(db, 10) == [], "it is on its way"
@@ -160,6 +161,16 @@ def test_the_last_part_waits_for_no_budget(db: Database) -> None:
         assert outbox.part_delivered(db, row, 0, "r0", ONE_A_SECOND) is None
         assert outbox.get(db, row.id).state == "delivered"
         assert pace.free_at(db, "local", ONE_A_SECOND) == NOON_MS + 1_000, "one send was drawn, and no more"
+
+
+def test_a_send_counts_from_when_it_was_answered(db: Database) -> None:
+    """One that opened its connection first arrives late, and the next one, which did not, would come too early."""
+    with freeze_time(NOON) as now:
+        row = lives.answered(db)
+        outbox.claim(db, row, ONE_A_SECOND)
+        now.tick(0.5)
+        outbox.part_delivered(db, row, 0, "r0", ONE_A_SECOND)
+        assert pace.free_at(db, "local", ONE_A_SECOND) == NOON_MS + 1_500
 
 
 @freeze_time(NOON)
