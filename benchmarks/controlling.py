@@ -38,6 +38,14 @@ connection.request("POST", sys.argv[2])
 connection.getresponse().read()
 """
 
+#: Computes until the process that started it is gone.
+_BUSY = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    sum(range(100_000))
+"""
+
 
 def measure(size: Size) -> Iterator[Row]:
     """First it is held up, then people who ask for nothing else ask, with and without company."""
@@ -113,7 +121,7 @@ def _floor(telegram: FakeTelegram) -> float:
 @contextmanager
 def _saturated() -> Iterator[None]:
     """As many processes as cores that only compute."""
-    processes = [subprocess.Popen([*BARE, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    processes = [subprocess.Popen([*BARE, "-c", _BUSY]) for _ in range(os.cpu_count() or 1)]
     try:
         yield
     finally:

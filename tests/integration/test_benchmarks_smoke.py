@@ -1,4 +1,4 @@
-"""The harness of `make bench` works: one row, a few messages, and nothing about how fast."""
+"""The harness of `make bench` works: a few rows, a few messages, and nothing about how fast."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,19 +16,33 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_four_messages_through_the_real_thing(tmp_path: Path) -> None:
-    """`--tiny` fails only where something was not measured at all: a reply missing, twice, or out of order."""
+    """A reply that is missing, twice, or out of order is not measured at all."""
+    [row] = tiny(tmp_path, "throughput")
+    assert row["name"] == "throughput"
+    assert all(value > 0 for value in row["floor"].values())
+
+
+def test_two_messages_through_a_telegram_of_its_own(tmp_path: Path) -> None:
+    rows = tiny(tmp_path, "telegram")
+    assert [row["name"] for row in rows] == ["telegram in", "telegram out", "telegram typing"]
+    assert all(row["floor"]["p50"] > 0 for row in rows)
+
+
+def tiny(tmp_path: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of one measurement, each complete; `--tiny` fails only where something was not measured."""
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "benchmarks", "--tiny", "--only", "throughput", "--json", str(report)]
+    command = [sys.executable, "-m", "benchmarks", "--tiny", "--only", name, "--json", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     content = json.loads(report.read_text())
     assert content["version"] == 1
-    [row] = content["rows"]
-    assert row["name"] == "throughput"
-    assert row["failed"] == ""
-    assert {target["key"] for target in row["targets"]} <= row["measured"].keys()
-    assert all(value > 0 for value in (*row["measured"].values(), *row["floor"].values()))
-    assert row["what"] in done.stdout
+    rows: list[dict[str, Any]] = content["rows"]
+    for row in rows:
+        assert row["failed"] == ""
+        assert {target["key"] for target in row["targets"]} <= row["measured"].keys()
+        assert all(value > 0 for value in row["measured"].values())
+        assert row["what"] in done.stdout
+    return rows
 
 
 @pytest.mark.parametrize(
