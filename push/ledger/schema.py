@@ -138,6 +138,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE outbound ADD COLUMN requeued_at INTEGER",
         "ALTER TABLE outbound ADD COLUMN told_at INTEGER",
         "ALTER TABLE outbound ADD COLUMN dismissed_at INTEGER",
+        # An attempt counts when its outcome is known; it used to count when it began.
+        "UPDATE outbound SET attempt = attempt - 1 WHERE state = 'sending' AND attempt > 0",
         "ALTER TABLE part ADD COLUMN entities TEXT",
         "ALTER TABLE part ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0",
         # A row of schema 1 knew only that one of its parts, the first that was not delivered, was sent again.

@@ -117,6 +117,7 @@ class Sweep:
             yield None, partial(lanes["control"].ring, conversation_id)
         for conversation_id, not_before in turns.open_conversations(self._db):
             yield not_before, partial(lanes["turns"].ring, conversation_id)
+            yield not_before, partial(lanes["signs"].ring, conversation_id)  # typing, for runs that outlived us
         for channel, target, stream, not_before in outbox.open_targets(self._db):
             if channel != local.CHANNEL:  # the terminal looks by itself
                 yield not_before, partial(self._bells.deliver, channel, target, stream)

@@ -109,8 +109,10 @@ def test_every_lane_is_rung_for_what_is_open_in_it(bench: Bench) -> None:
             ("control", control.conversation_id),
             ("control", hurried.conversation_id),  # to stop what runs before it
             ("turns", hurried.conversation_id),
+            ("signs", hurried.conversation_id),  # it may run, begun by a process that is gone
             ("turns", shown.conversation_id),
             ("signs", shown.conversation_id),
+            ("signs", shown.conversation_id),  # a progress message stands there
             ("deliver", f"{CALLED} fay"),
             ("answers", f"{CALLED} fay"),
         ],
