@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from push.tasks import sweep
 from tests.crash.site import AGENT, Process, Site
-from tests.telegram.records import Sent
 from tests.telegram.remote import FakeTelegram
 
 T = TypeVar("T")
@@ -22,6 +21,7 @@ T = TypeVar("T")
 #: People that the configuration lets in.
 PEOPLE = tuple(range(7, 37))
 REPEAT = "🔁 Possibly a repeat:"
+WAITS = "🕒"
 LATE = "⏳ Late, written "
 MISSED = "⚠️ An earlier answer could not be delivered"
 
@@ -70,8 +70,8 @@ class Scene(Site):
         self.agent.write_text(agent)
 
     def answers(self, chat: int) -> list[str]:
-        """The texts that arrived in a chat, in order."""
-        return [sent.text for sent in self.telegram.sent(chat)]
+        """The texts that arrived in a chat, in order, without acknowledgements of messages that wait."""
+        return [sent.text for sent in self.telegram.sent(chat) if not sent.text.startswith(WAITS)]
 
     def until_answered(self, chat: int, count: int = 1, seconds: float = 30.0) -> list[str]:
         """Wait until a chat has so many messages of the bot, and return their texts."""
@@ -133,11 +133,6 @@ class Scene(Site):
 def marked(texts: list[str]) -> list[str]:
     """Those that are marked as a possible repeat."""
     return [text for text in texts if text.startswith(REPEAT)]
-
-
-def shown(sent: list[Sent]) -> list[str]:
-    """Texts of messages that were not removed again."""
-    return [message.text for message in sent if not message.deleted]
 
 
 @contextmanager
