@@ -29,12 +29,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """All that a run needs: the stored plan, the adapter, and the texts for its spool."""
+    """All that a run needs: the stored plan, the adapter, and the texts for its spool. `text` is the message alone."""
 
     plan: Plan
     adapter: Adapter
     instructions: str
     prompt: str
+    text: str
 
 
 class Planner:
@@ -55,7 +56,8 @@ class Planner:
         work_dir = str(self._settings.assistant_root)
         epoch, session = self._state.begin(turn.conversation)
         session_id = session.uuid if session and _fits(session, adapter, work_dir, digest) else None
-        message = prompts.with_context(turns.whole_text(self._db, turn), turn.context)
+        text = turns.whole_text(self._db, turn)
+        message = prompts.with_context(text, turn.context)
         if turn.interruptions and adapter.resumes:
             message = prompts.after_interruption(message)
         prompt, rehydrated = message, 0
@@ -71,7 +73,7 @@ class Planner:
             instructions_sha256=digest,
             rehydrated=rehydrated,
         )
-        return Prepared(plan, adapter, instructions, prompt)
+        return Prepared(plan, adapter, instructions, prompt, text)
 
     def adapter(self, agent: str, model: str | None = None) -> Adapter:
         """The adapter of an agent as it is configured, with a model. Raises ConfigError where its program is not."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from push import clock
 from push.ledger import arrivals, outbox
 from push.ledger.database import Database, Row
-from push.ledger.moves import move
+from push.ledger.moves import StaleRow, move
 from push.ledger.schema import TURN_OPEN
 from push.model.machines import TURN, Actor
 from push.model.values import Plan, Rendered, Turn, Usage
@@ -137,9 +137,16 @@ def open_conversations(db: Database) -> list[tuple[int, int | None]]:
     return [(int(row[0]), row[1]) for row in db.rows(_HEADS)]
 
 
-def start(db: Database, turn: Turn, plan: Plan) -> None:
-    """`queued -> running`: the run `t<id>-<attempt + 1>` may start from now on."""
+def start(db: Database, turn: Turn, plan: Plan, text: str | None = None) -> None:
+    """`queued -> running`: the run `t<id>-<attempt + 1>` may start from now on.
+
+    Raises StaleRow where the whole message is no longer `text`: it was edited, or another piece joined it, after the
+    run's prompt was made.
+    """
     with db.write():
+        now = get(db, turn.id)
+        if text is not None and now is not None and whole_text(db, now) != text:
+            raise StaleRow(f"turn {turn.id} says something else by now", hint="push status")
         edge = ("queued", "running", "worker")
         columns = {"started_at": clock.now_ms(), "attempt": turn.attempt + 1, "not_before": None, "reason": None}
         move(db, TURN, turn.id, edge, **columns, **_plan_columns(plan))

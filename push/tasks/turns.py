@@ -90,7 +90,7 @@ class TurnWorker:
         try:
             return self._handle(turn, lock_fd)
         except StaleRow:
-            return Step.AGAIN  # a person cancelled it in between
+            return Step.AGAIN  # a person cancelled or edited it in between, or the rest of it came
         except TemporaryError as exc:
             return self._postpone(turn, exc.code)
         except PushError as exc:
@@ -128,8 +128,10 @@ class TurnWorker:
         if limit is not None and len(prepared.prompt) > limit:
             raise UsageError(f"a prompt of {len(prepared.prompt)} characters", code="prompt_too_long")
         spool = self._spool(turn.id, turn.attempt + 1, turn, prepared)
-        begin = turns.start if turn.state == "queued" else turns.start_again
-        begin(self._db, turn, prepared.plan)
+        if turn.state == "queued":
+            turns.start(self._db, turn, prepared.plan, prepared.text)
+        else:
+            turns.start_again(self._db, turn, prepared.plan)
         started = turns.get(self._db, turn.id)
         assert started is not None
         if turn.attempt:

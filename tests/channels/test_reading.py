@@ -152,3 +152,22 @@ def test_an_update_that_can_never_be_stored_is_kept_listed_and_passed(place: Sce
     assert "message_too_long" in place.listed()
     assert len(place.audit("update_rejected")) == 1
     check(place)
+
+
+def test_what_comes_while_a_run_is_being_prepared_is_part_of_it(place: Scene) -> None:
+    """The prompt is made before the turn counts as begun: an edit, and the rest of a text, may come in between."""
+    begin = place.root / "begin"
+    place.serve(seams=f"turn.spooled=pause:{begin}")
+    long = place.telegram.say(7, "a" * 4096)["message"]
+    word = place.telegram.say(8, "old")["message"]
+    prompts = (place.root / "spool").glob
+    place.until(lambda: len([*prompts("t*/prompt")]) == 2, "two runs that are about to begin")
+    place.telegram.say(7, "the rest", date=long["date"])
+    place.telegram.say(8, "new", edit=word["message_id"])
+    place.until(lambda: len(place.turns()) == 3 and len(place.query("SELECT * FROM revision")) == 1, "what came")
+    begin.touch()
+    place.until_answered(7, 2)
+    assert place.until_answered(8) == ["re: new"]
+    assert sorted(place.entries()) == ["a" * 4096 + "the rest", "new"]
+    assert place.states() == ["answered", "answered", "merged"]
+    check(place)
