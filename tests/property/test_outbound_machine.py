@@ -15,7 +15,7 @@ from pathlib import Path
 from freezegun import freeze_time
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from push import clock
 from push.delivery.sending import Ended, Policy, Sender, Waits
@@ -40,8 +40,9 @@ MOODS: tuple[Mood, ...] = (
     "killed before",
     "killed after",
 )
-OUTCOMES = st.sampled_from(MOODS)
-POLICIES = st.sampled_from((Policy(60, resend_unknown=True), Policy(60, resend_unknown=False)))
+MOODS_OF_A_WHILE = st.lists(st.sampled_from(MOODS), min_size=1, max_size=5)
+ONCE, HOLD = Policy(60, resend_unknown=True), Policy(60, resend_unknown=False)
+POLICIES = st.sampled_from((ONCE, ONCE, ONCE, HOLD))
 
 
 class Killed(BaseException):
@@ -61,6 +62,7 @@ class Deliveries(RuleBasedStateMachine):
         self.certain: set[tuple[int, int]] = set()  # of these, what it told us
         self.asked: dict[tuple[int, int], list[str]] = {}  # the notes with which each part was sent
         self.repeatable: dict[tuple[int, int], int] = {}  # how often a part's outcome was unknown
+        self.wished: dict[tuple[int, int], int] = {}  # how often a person wanted it again all the same
         self.paused: dict[str, int] = {}
         self.sends: dict[str, list[int]] = {"ann": [], "bob": [], "": []}
 
@@ -83,18 +85,26 @@ class Deliveries(RuleBasedStateMachine):
 
     # -- what happens --------------------------------------------------------------------------------------------
 
+    @initialize()
+    def begin(self) -> None:
+        self.answer("ann", 2)
+        self.answer("bob", 1)
+
     @rule(user=TARGETS, parts=st.integers(1, 3))
     def answer(self, user: str, parts: int) -> None:
         lives.answered(self.db, user, *(f"part {number}" for number in range(parts)))
 
-    @rule(seconds=st.sampled_from((0.1, 1.0, 7.0, 70.0)))
+    @rule(seconds=st.sampled_from((0.1, 1.0, 70.0)))
     def wait(self, seconds: float) -> None:
         self.now.tick(seconds)
 
-    @rule(user=TARGETS, policy=POLICIES, data=st.data())
-    def work(self, user: str, policy: Policy, data: st.DataObject) -> None:
-        """One step of the target's first row, as a worker takes it."""
-        self._step(user, policy, lambda: data.draw(OUTCOMES, "outcome"))
+    @rule(user=TARGETS, policy=POLICIES, seconds=st.sampled_from((0.0, 3.0, 13.0, 13.0)), moods=MOODS_OF_A_WHILE)
+    def work(self, user: str, policy: Policy, seconds: float, moods: list[Mood]) -> None:
+        """Some steps of the target's first row, as a worker takes them, each after a while."""
+        left = list(moods)
+        for _ in moods:
+            self.now.tick(seconds)
+            self._step(user, policy, lambda: left.pop() if left else Delivered("r"))
 
     def _step(self, user: str, policy: Policy, draw: Callable[[], Mood]) -> None:
         row = outbox.head(self.db, "local", user, 0)
@@ -112,7 +122,6 @@ class Deliveries(RuleBasedStateMachine):
             assert isinstance(outcome, Waits)
             assert after.state in {"waiting", row.state}
 
-    @precondition(lambda self: self.db.rows("SELECT 1 FROM outbound"))
     @rule(data=st.data(), wish=st.sampled_from((retries.send_again, retries.drop_delivery)))
     def wish(self, data: st.DataObject, wish: object) -> None:
         """A person sends something again, or gives it up."""
@@ -124,6 +133,7 @@ class Deliveries(RuleBasedStateMachine):
             row = outbox.get(self.db, number)
             part = next(part.seq for part in row.parts if not part.delivered)
             self.repeatable[number, part] = self.repeatable.get((number, part), 0) + 1
+            self.wished[number, part] = self.wished.get((number, part), 0) + 1
 
     # -- what always holds ---------------------------------------------------------------------------------------
 
@@ -157,6 +167,11 @@ class Deliveries(RuleBasedStateMachine):
             assert sent <= 1 + self.repeatable.get(part, 0)
             assert sent - sum("repeat" in note for note in notes) <= 1
             assert sent <= 1 or outbox.get(self.db, part[0]).repeat
+
+    @invariant()
+    def a_second_unknown_outcome_is_the_last(self) -> None:
+        for part, times in self.repeatable.items():
+            assert times - self.wished.get(part, 0) <= 2 + self.wished.get(part, 0)
 
     @invariant()
     def no_budget_is_exceeded_and_no_pause_broken(self) -> None:
