@@ -30,7 +30,7 @@ SUPERVISE_SECONDS = 30.0
 SOON_MS = 5_000  # the rest of a long text or answer is waited for, the end of a pause is not
 GRACEFUL_SECONDS = 10.0
 #: A send that hangs holds its worker for half a minute; several of them are not to hold up everybody's answers.
-_WORKERS = {"control": 2, "answers": 4, "deliver": 8, "signs": 2}
+_WORKERS = {"control": 2, "answers": 12, "deliver": 8, "signs": 2}
 
 log = logging.getLogger(__name__)
 

@@ -258,9 +258,10 @@ def test_c57_twenty_sleepers_four_stalled_sends_and_a_429_hold_up_no_command(pla
     for chat in stalled:
         place.telegram.disturb("sendMessage", "silence", seconds=60.0, chat=chat, times=None)
         place.telegram.say(chat, "hello")
+        place.telegram.say(chat, "/status")  # its answer stalls as well, in the lane of all such answers
     place.telegram.flood("sendMessage", retry_after=30, chat=flooded)
     place.telegram.say(flooded, "hello")
-    place.until(lambda: len([row for row in place.deliveries() if row[0] == "sending"]) == 4, "four stalled sends")
+    place.until(lambda: len([row for row in place.deliveries() if row[0] == "sending"]) == 8, "stalled sends")
     status = [_timed(place, chat, "/status", "Here: command has been at work") for chat in sleepers]
     _rest()
     stop = [_timed(place, chat, "/stop", "Stopping message") for chat in sleepers]

@@ -19,7 +19,7 @@ SIGN_SECONDS = 5.0
 TYPING_SECONDS = 4.0  # the next one is due by then
 
 #: Connections are opened as they are needed. Signs have their own: however many stall, an answer finds a free one.
-SEND_CONNECTIONS = 16
+SEND_CONNECTIONS = 24
 SIGN_CONNECTIONS = 16
 
 # The service counts what arrives: a second between two sends shrinks on the way when the first was the slower one.
@@ -42,7 +42,8 @@ class TelegramChannel:
         self._sends = BotApi.of(settings.telegram, connections=SEND_CONNECTIONS)
         self._signs = BotApi.of(settings.telegram, connections=SIGN_CONNECTIONS)
 
-    def render(self, markdown: str) -> Rendered:
+    @staticmethod
+    def render(markdown: str) -> Rendered:
         """An agent's reply as texts with entities, each within the service's limits."""
         return rendering.render(markdown)
 
