@@ -33,6 +33,7 @@ def test_c1_an_update_that_is_served_again_after_the_cursor_was_lost_is_run_once
     place.telegram.say(7, "and now")
     assert place.until_answered(7, 2) == ["re: hello", "re: and now"]
     assert place.entries() == ["hello", "and now"]
+    assert place.query("SELECT count(*) FROM rejected") == [(0,)]
     check(place)
 
 
