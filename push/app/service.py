@@ -39,7 +39,8 @@ class Parts:
 def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], None]) -> bool:
     """Run until a signal; `say` gets a line when all runs, and one at the end. Returns whether all ended in time.
 
-    Raises ConflictError where a role is taken, and PushError where the home is not usable.
+    Raises ConflictError where a role is taken, ConfigError where a channel cannot be used, and PushError where the
+    home is not usable.
     """
     gear = open_gear(settings)
     stop = gear.stop
@@ -50,6 +51,7 @@ def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], N
         if parts.poll:
             pollers = Pollers(gear, command)
         if parts.consume:
+            gear.channels.connect()
             consumer = Consumer(gear, command)
             consumer.start()
         if pollers:
@@ -137,6 +139,7 @@ def drain(settings: Settings, command: str) -> None:
     """`push consumer --drain`: work until nothing is open and due, then end."""
     gear = open_gear(settings)
     _handle_signals(gear)
+    gear.channels.connect()
     consumer = Consumer(gear, command)
     consumer.start()
     while not consumer.is_idle() and not gear.stop.wait(0.05):

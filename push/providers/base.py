@@ -138,7 +138,8 @@ class Channel(Protocol):
         """As in the settings and in front of a conversation's key."""
         ...
 
-    def render(self, markdown: str) -> Rendered:
+    @staticmethod
+    def render(markdown: str) -> Rendered:
         """An agent's reply as parts within the channel's limits, nothing of it lost. Never raises."""
         ...
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from push.config.settings import Settings
+from push.model.values import Part, Rendered
 from push.providers.base import Channel, Presence, Reader
 
 
@@ -46,6 +47,17 @@ def reader_for(name: str, settings: Settings) -> Reader | None:
     return reader
 
 
+def render(name: str, markdown: str) -> Rendered:
+    """An agent's reply as channel `name` shows it, whether it is on or not: what it is sent as may be sent later."""
+    provider = CHANNELS.get(name, Provider())
+    rendered: Rendered = _class(provider.channel).render(markdown) if provider.channel else Rendered((Part(markdown),))
+    return rendered
+
+
 def _made(path: str, settings: Settings) -> Any:
+    return _class(path)(settings)
+
+
+def _class(path: str) -> Any:
     module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)(settings)
+    return getattr(importlib.import_module(module), name)

@@ -5,12 +5,15 @@ Does not own which there are (`push.providers.registry`).
 
 from __future__ import annotations
 
+import logging
 import threading
 
 from push.config.settings import Settings
-from push.model.values import Part, Rendered
+from push.errors import ConfigError
 from push.providers import registry
 from push.providers.registry import Connected
+
+log = logging.getLogger(__name__)
 
 
 class Channels:
@@ -22,18 +25,21 @@ class Channels:
         self._connected: dict[str, Connected] | None = None
 
     def get(self, name: str) -> Connected | None:
-        """The channel; None for the terminal, and for one that the settings do not enable."""
+        """The channel; None for the terminal, for one that is not enabled, and in a process that lacks its token."""
         if name not in self._settings.channels or name not in registry.CHANNELS:
             return None
+        try:
+            return self.connect().get(name)
+        except ConfigError as exc:
+            log.error("nothing is delivered: %s. Next: %s", exc.message, exc.hint)  # noqa: TRY400  no surprise
+            return None
+
+    def connect(self) -> dict[str, Connected]:
+        """All of them. Raises ConfigError where one lacks what it needs."""
         with self._mutex:
             if self._connected is None:
                 self._connected = registry.channels(self._settings)
-        return self._connected.get(name)
-
-    def render(self, name: str, markdown: str) -> Rendered:
-        """An agent's reply as the channel shows it; as it is where the channel is not there."""
-        channel = self.get(name)
-        return channel.render(markdown) if channel else Rendered((Part(markdown),))
+            return self._connected
 
     def close(self) -> None:
         """Close every connection."""

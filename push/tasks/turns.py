@@ -37,6 +37,7 @@ from push.model.values import (
     SessionMissing,
     Turn,
 )
+from push.providers import registry
 from push.seams import seam
 from push.state import StateFile
 from push.tasks.channels import Channels
@@ -195,7 +196,7 @@ class TurnWorker:
             case Answered(output):
                 self._planner.keep_session(turn, output.session_id)
                 seam("turn.session_saved")
-                text = self._gear.channels.render(turn.channel, output.reply)
+                text = registry.render(turn.channel, output.reply)
                 turns.answer(self._db, turn, Reply(text, output.usage, output.session_id), by)
                 return self._ended(turn, "backend_run_completed", reply=output.reply)
             case SessionMissing(reason):

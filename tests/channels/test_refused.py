@@ -137,3 +137,42 @@ def test_c26_an_agent_that_says_nothing_is_an_explained_failure(place: Scene) ->
     assert [row.reason for row in place.turns()] == ["empty_reply"] * 4
     assert len(place.entries()) == 4
     check(place)
+
+
+def test_an_answer_that_ends_while_its_channel_is_off_is_sent_in_parts_once_it_is_on_again(place: Scene) -> None:
+    place.play(GATED_AGENT)
+    gateway = place.serve()
+    place.telegram.say(7, "word " * 1000)
+    place.until_states("running")
+    assert gateway.stop() == 0
+    config = place.config.read_text()
+    place.config.write_text(config.replace('["telegram"]', '["local"]'))
+    gateway = place.serve()
+    place.gate.touch()
+    place.until_states("answered")
+    place.until_deliveries("pending")
+    assert gateway.stop() == 0
+    place.config.write_text(config)
+    place.serve()
+    place.until_deliveries("delivered")
+    check(place)
+
+
+def test_a_consumer_without_the_token_does_not_start_and_loses_no_answer(place: Scene) -> None:
+    place.play(GATED_AGENT)
+    gateway = place.serve()
+    place.telegram.say(7, "hello")
+    place.until_states("running")
+    assert gateway.stop() == 0
+    config = place.config.read_text()
+    place.config.write_text(config.replace(f'bot_token = "{place.telegram.token}"\n', ""))
+    place.gate.touch()
+    for words in (("consumer",), ("consumer", "--drain"), ("run",)):
+        process = place.run(*words)
+        assert process.wait() == 3
+        assert "there is no bot token" in process.err
+    place.until(lambda: not place.runners(), "the end of the run")
+    place.config.write_text(config)
+    place.serve()
+    assert place.until_answered(7) == ["re: hello"]
+    check(place)

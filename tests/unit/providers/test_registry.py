@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from push.config.load import load_or_default
 from push.config.settings import Settings
+from push.model.values import Part, Rendered
 from push.providers import registry
 
 TOKEN = SecretStr("123456789:AAE0dGVzdC10b2tlbi1vZi1ub2JvZHktMDAw")
@@ -37,6 +38,12 @@ def test_what_reads_a_channel(settings: Settings) -> None:
     assert reader.name == "telegram"
     reader.close()
     assert registry.reader_for("local", settings) is None
+
+
+def test_a_reply_is_rendered_for_its_channel_without_a_token_and_else_left_as_it_is() -> None:
+    long = registry.render("telegram", f"**hi** {'word ' * 2000}")
+    assert [len(part.text) <= 4096 for part in long.parts] == [True] * 3
+    assert registry.render("local", "**hi**") == Rendered((Part("**hi**"),))
 
 
 def test_knowing_the_names_imports_none_of_them() -> None:

@@ -30,7 +30,8 @@ class ScriptedChannel:
         """What was sent, in order."""
         return [text for _, text, _ in self.sent]
 
-    def render(self, markdown: str) -> Rendered:
+    @staticmethod
+    def render(markdown: str) -> Rendered:
         return Rendered((Part(f"<{markdown}>"),), markdown)
 
     def send(self, target: str, part: Part, note: str = "") -> SendOutcome:

@@ -10,7 +10,7 @@ import pytest
 
 from push.config.load import load_or_default
 from push.config.settings import Settings
-from push.model.values import Part, Rendered
+from push.errors import ConfigError
 from push.providers import registry
 from push.tasks.channels import Channels
 from tests.unit.tasks.scripted import NAME, ScriptedChannel
@@ -56,10 +56,12 @@ def test_it_is_connected_when_first_used_and_once(home: Path, made: list[Scripte
     assert found == [made[0]] * 8
 
 
-def test_a_reply_is_rendered_by_its_channel_and_else_left_as_it_is(home: Path, made: list[ScriptedChannel]) -> None:
+def test_a_process_without_the_token_delivers_nothing(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     channels = Channels(settings(NAME))
-    assert channels.render(NAME, "**hi**") == Rendered((Part("<**hi**>"),), "**hi**")
-    assert channels.render("local", "**hi**") == Rendered((Part("**hi**"),))
+    assert channels.get(NAME) is None
+    assert "there is no bot token" in caplog.text
+    with pytest.raises(ConfigError):
+        channels.connect()
 
 
 def test_closing_closes_each_and_using_one_again_connects_it_anew(home: Path, made: list[ScriptedChannel]) -> None:
