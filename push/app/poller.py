@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
+from collections.abc import Callable
 
 from push import clock
 from push.app.alarm import Deafness
@@ -17,7 +18,7 @@ from push.errors import ConfigError, PushError, TemporaryError
 from push.gateway import commands, intake, presses
 from push.ledger import allowlist, arrivals, pace
 from push.ledger.arrivals import Reading
-from push.model.values import Inbound, Pace
+from push.model.values import Inbound, NotSent, Pace, SendOutcome
 from push.providers.base import (
     Allowlist,
     Closed,
@@ -30,6 +31,7 @@ from push.providers.base import (
     Reader,
     Update,
 )
+from push.state import StateCorrupt
 from push.tasks.bells import Bells
 from push.tasks.courtesy import Courtesy
 from push.tasks.roles import Role
@@ -55,7 +57,7 @@ class Poller:
         self._name = reader.name
         self._refusals = Refusals(gear.db, gear.audit, self._name)
         self._deafness = Deafness(gear, bells, self._name)
-        self._courtesy = Courtesy(f"courtesy-{self._name}")
+        self._courtesy = Courtesy(f"courtesy-{self._name}", gear.db.close_thread)
         self._identity: Identity | None = None
         self._cursor: int | None = None
         self._failures = 0
@@ -63,12 +65,8 @@ class Poller:
 
     def introduce(self) -> None:
         """Ask the service who we are. Raises ConfigError where it does not want us; no answer is no reason to end."""
-        if self._asked_to_wait() > 0:
-            return
-        found = self._reader.identify()
-        if isinstance(found, Identity):
-            self._begin(found)
-        elif isinstance(found, Closed):
+        found = self._identify()
+        if isinstance(found, Closed):
             raise self._closed(found)
 
     def start(self) -> None:
@@ -107,13 +105,14 @@ class Poller:
     def read_once(self) -> None:
         """Store all that the service holds now. Raises TemporaryError, or ConfigError where a person must act."""
         while True:
+            before = self._cursor
             polled = self._read(wait_seconds=0)
             if isinstance(polled, Closed):
                 raise self._closed(polled)
             if isinstance(polled, Later):
                 why = f"the service: {polled.reason}"
                 raise TemporaryError(f"{self._name} cannot be read now", why=why, hint="push status", code="not_read")
-            if not polled.updates:
+            if not polled.updates or self._cursor == before:
                 return
 
     def _closed(self, found: Closed) -> ConfigError:
@@ -121,7 +120,7 @@ class Poller:
         return ConfigError(f"{self._name} cannot be read", why=why, hint=found.hint, code="channel_closed")
 
     def _once(self) -> float:
-        asked_at = clock.monotonic()
+        asked_at, before = clock.monotonic(), self._cursor
         polled = self._read()
         if not isinstance(polled, Read):
             return self._not_read(polled)
@@ -130,28 +129,44 @@ class Poller:
         assert self._identity is not None
         self._role.beat(self._name, f"reading as {self._identity.label}")
         self._role.beat(f"{self._name}.good", "last good poll")
-        if polled.updates:
+        if self._cursor != before:
             return 0.0
-        return max(asked_at + _SHORTEST_SECONDS - clock.monotonic(), 0.0)  # a service that does not wait is no hot loop
+        # A service that does not wait, or says the same again and again, is no hot loop.
+        return max(asked_at + _SHORTEST_SECONDS - clock.monotonic(), 0.0)
 
     def _read(self, wait_seconds: int = POLL_SECONDS) -> Read | Later | Closed:
         """Ask once, and store what comes."""
         if self._identity is None:
-            if (left := self._asked_to_wait()) > 0:
-                return Later(_RATE_LIMITED, left)
-            found = self._reader.identify()
+            found = self._identify()
             if not isinstance(found, Identity):
                 return found
-            self._begin(found)
         polled = self._reader.poll(self._cursor, self._allowed, wait_seconds)
-        if isinstance(polled, Read) and not self._gear.stop.is_set:  # else it is read again at the next start
+        if not isinstance(polled, Read):
+            self._heed(polled)
+        elif not self._gear.stop.is_set:  # else it is read again at the next start
             self._store(polled)
         return polled
 
-    def _asked_to_wait(self) -> float:
-        """The seconds that an earlier process was asked to wait, and that are not over."""
-        until = pace.free_at(self._gear.db, self._name, (Pace(pace.READING, ()),))
+    def _identify(self) -> Identity | Later | Closed:
+        """Ask the service who we are, unless an earlier question, or process, was asked to wait."""
+        if (left := self._asked_to_wait(pace.READING)) > 0:
+            return Later(_RATE_LIMITED, left)
+        found = self._reader.identify()
+        if isinstance(found, Identity):
+            self._begin(found)
+        else:
+            self._heed(found)
+        return found
+
+    def _asked_to_wait(self, key: str) -> float:
+        """The seconds of a pause that are not over."""
+        until = pace.free_at(self._gear.db, self._name, (Pace(key, ()),))
         return (until - clock.now_ms()) / 1000
+
+    def _heed(self, found: Later | Closed) -> None:
+        """What the service asks for outlives this process."""
+        if isinstance(found, Later) and found.reason == _RATE_LIMITED and found.seconds:
+            pace.pause(self._gear.db, self._name, pace.READING, found.seconds, found.reason)
 
     def _begin(self, identity: Identity) -> None:
         """Go on where this very owner was read last; a cursor of another bot, or of nobody known, is not ours."""
@@ -164,7 +179,19 @@ class Poller:
         log.info("%s: reading as %s", self._name, identity.label)
         channel = self._gear.channels.get(self._name)
         if channel is not None:
-            self._courtesy.do(lambda: channel.announce_commands(commands.menu()))
+            self._soon(pace.MENU, lambda: channel.announce_commands(commands.menu()))
+
+    def _soon(self, key: str, call: Callable[[], SendOutcome]) -> None:
+        """Make a call that nobody waits for, unless the service wants a pause of its kind."""
+
+        def heeding() -> None:
+            if self._asked_to_wait(key) > 0:
+                return
+            outcome = call()
+            if isinstance(outcome, NotSent) and outcome.retry_after:
+                pace.pause(self._gear.db, self._name, key, outcome.retry_after, outcome.reason)
+
+        self._courtesy.do(heeding)
 
     def _allowed(self) -> Allowlist:
         telegram = self._gear.settings.telegram
@@ -187,7 +214,13 @@ class Poller:
         if polled.updates and self._cursor is not None:
             if stored != self._cursor:
                 arrivals.passed(self._gear.db, Reading(self._name, self._identity.owner, self._cursor))
-            self._gear.state.set_cursor(self._name, self._cursor, owner=self._identity.owner)
+            self._save_cursor(self._cursor, self._identity.owner)
+
+    def _save_cursor(self, cursor: int, owner: str) -> None:
+        try:
+            self._gear.state.set_cursor(self._name, cursor, owner=owner)
+        except StateCorrupt as exc:  # the ledger has it, and commands are to be read while a person repairs the file
+            log.warning("%s: its cursor stands in the ledger alone: %s", self._name, exc.message)
 
     def _take(self, update: Update, reading: Reading) -> bool:
         """Handle one update; whether its reading was committed with it. Raises where it is to be read again."""
@@ -231,10 +264,10 @@ class Poller:
             self._bells.lanes["signs"].ring(answer.conversation_id)
         channel = self._gear.channels.get(self._name)
         if channel is not None:
-            self._courtesy.do(lambda: channel.answer_press(pressed.press_id, answer.text))
+            self._soon(pace.PRESSES, lambda: channel.answer_press(pressed.press_id, answer.text))
             if answer.is_stale and pressed.receipt:
                 receipt = pressed.receipt
-                self._courtesy.do(lambda: channel.remove(pressed.target, receipt))
+                self._soon(channel.paces(pressed.target)[0].key, lambda: channel.remove(pressed.target, receipt))
 
     # -- what was not --------------------------------------------------------------------------------------------
 
@@ -246,8 +279,6 @@ class Poller:
             self._identity = None
             self._note(f"closed: {found.reason}. Next: {found.hint}")
             return _CLOSED_SECONDS
-        if found.reason == _RATE_LIMITED and found.seconds:
-            pace.pause(self._gear.db, self._name, pace.READING, found.seconds, found.reason)
         return self._trouble(found.reason, found.seconds)
 
     def _trouble(self, reason: str, seconds: float | None) -> float:

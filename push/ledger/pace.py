@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 from push import clock
 from push.ledger.database import Database
+from push.ledger.schema import in_list
 from push.model.values import Pace
 
 #: A pause that ends further away than this comes from a clock that was wrong.
 MAX_PAUSE_MS = 24 * 3600 * 1000
 
-
-#: The key under which a pause of reading stands; it concerns no chat.
-READING = "reading"
+#: The keys under which pauses stand that concern no chat: of reading, of the menu of commands, of answers to presses.
+READING, MENU, PRESSES = "reading", "menu", "presses"
+_NO_CHAT = in_list((READING, MENU, PRESSES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def pauses(db: Database) -> list[Pause]:
     now = clock.now_ms()
     sql = (
         "SELECT channel, key, paused_until, pause_reason FROM pace "
-        f"WHERE paused_until IS NOT NULL AND paused_until BETWEEN ? AND ? AND key <> '{READING}' ORDER BY paused_until"
+        f"WHERE paused_until IS NOT NULL AND paused_until BETWEEN ? AND ? AND key NOT IN {_NO_CHAT} "
+        "ORDER BY paused_until"
     )
     return [Pause(*row) for row in db.rows(sql, (now, now + MAX_PAUSE_MS))]
 

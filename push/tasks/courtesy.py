@@ -19,8 +19,9 @@ log = logging.getLogger(__name__)
 class Courtesy:
     """One thread, and a bounded queue in front of it: what does not fit is left out."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, when_thread_ends: Callable[[], None]) -> None:
         self._calls: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST)
+        self._when_thread_ends = when_thread_ends
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
     def start(self) -> None:
@@ -44,3 +45,4 @@ class Courtesy:
                 call()
             except Exception:
                 log.exception("a courtesy failed")
+        self._when_thread_ends()

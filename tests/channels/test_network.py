@@ -67,6 +67,30 @@ def test_c12_a_flood_of_polls_is_waited_out_across_a_restart(place: Scene) -> No
     assert [request.method for request in own] == []
 
 
+def test_c12_floods_of_what_concerns_no_chat_are_waited_out(place: Scene) -> None:
+    """Who we are, the menu of commands, and what is shown to whoever pressed a button."""
+    place.telegram.flood("getMe", 2)
+    place.telegram.flood("setMyCommands", 1000)
+    place.telegram.flood("answerCallbackQuery", 1000)
+    gateway = place.serve()
+    place.until_telegram(lambda: place.telegram.requests("setMyCommands"), "the menu")
+    assert gateway.stop() == 0
+    place.serve()
+    for number in range(2):
+        query = {"id": f"{number}", "from": {"id": 7, "is_bot": False}, "chat_instance": "1", "data": "of old"}
+        place.telegram.add_update({"callback_query": query})
+        place.until_telegram(lambda: not place.telegram.unconfirmed(), "the press confirmed")
+        place.until_telegram(lambda: place.telegram.requests("answerCallbackQuery"), "an answer to the first press")
+    place.telegram.say(7, "hello")
+    assert place.until_answered(7) == ["re: hello"]
+    assert place.telegram.violations() == []
+    assert [request.status for request in place.telegram.requests("getMe")] == [429, 200, 200]
+    for method in ("setMyCommands", "answerCallbackQuery"):
+        assert [request.status for request in place.telegram.requests(method)] == [429]
+    assert "menu" not in place.status()
+    check(place)
+
+
 def test_c13_a_long_flood_silences_one_chat_across_a_restart(place: Scene) -> None:
     gateway = place.serve()
     place.telegram.flood("sendMessage", 1000, chat=7)

@@ -171,3 +171,34 @@ def test_what_comes_while_a_run_is_being_prepared_is_part_of_it(place: Scene) ->
     assert sorted(place.entries()) == ["a" * 4096 + "the rest", "new"]
     assert place.states() == ["answered", "answered", "merged"]
     check(place)
+
+
+def test_a_service_that_says_the_same_again_and_again_is_asked_once_a_second(place: Scene) -> None:
+    place.serve()
+    update = place.telegram.say(7, "hello")
+    place.telegram.answer("getUpdates", 200, {"ok": True, "result": [update]}, times=None)
+    place.until_telegram(lambda: len(_offsets(place)) >= 6, "some polls")
+    polls = [request.monotonic for request in place.telegram.requests("getUpdates")]
+    assert polls[5] - polls[2] > 2.0
+    place.telegram.clear_faults()
+    assert place.until_answered(7) == ["re: hello"]
+    assert place.entries() == ["hello"]
+    check(place)
+
+
+def test_a_damaged_state_file_does_not_slow_the_reading_down(place: Scene) -> None:
+    gateway = place.serve()
+    place.until_telegram(lambda: _offsets(place), "a poll")
+    (place.root / "state.json").write_text("{damaged")
+    for number in range(1, 6):
+        place.telegram.say(7, "/help")
+        place.until_telegram(lambda: not place.telegram.unconfirmed(), "the command confirmed", seconds=3.0)
+        assert len(place.turns()) == number
+    assert "cursor stands in the ledger alone" in gateway.err
+    gateway.kill()
+    (place.root / "state.json").unlink()
+    before = len(_offsets(place))
+    place.serve()
+    place.until_answered(7, 5)
+    assert _offsets(place)[before] == 1 + place.query("SELECT position FROM cursor")[0][0]
+    check(place)
