@@ -40,6 +40,7 @@ class Database:
         self.path = path
         self._peewee = engine.peewee_database(path, _PRAGMAS, busy_seconds)
         self._writer = WriterLock(path.with_name(path.name + ".writer"))
+        self._file: tuple[int, int] | None = None
 
     @classmethod
     def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
@@ -53,6 +54,7 @@ class Database:
                 os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
             database = cls(path, busy_seconds)
             database._migrate()
+            database._file = _identity(path)
         except (peewee.DatabaseError, OSError) as exc:
             raise unavailable(path, exc) from exc
         return database
@@ -88,8 +90,18 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """One durable transaction. Build everything before entering: others wait. Not to be nested."""
+        """One durable transaction. Build everything before entering: others wait. Not to be nested.
+
+        Raises TemporaryError also where the file was deleted or replaced: what is written to it would be lost.
+        """
         with self._translated(), self._writer.held(), self._peewee.atomic("IMMEDIATE"):
+            if self._file is not None and _identity(self.path) != self._file:
+                raise TemporaryError(
+                    f"{self.path} was deleted or replaced while Push was running",
+                    why="what was written to it now would be lost",
+                    hint="put it back, or stop Push and start it again",
+                    code="ledger_replaced",
+                )
             yield
 
     @contextmanager
@@ -154,6 +166,14 @@ class Database:
     def _version(self) -> int:
         row = self.one("PRAGMA user_version")
         return int(row[0]) if row else 0
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def unavailable(path: Path, exc: BaseException) -> PushError:

@@ -283,3 +283,24 @@ def test_an_upgrade_that_fails_changes_nothing(path: Path, monkeypatch: pytest.M
     with closing(Database.open(path)) as db:
         assert db.one("PRAGMA user_version") == (VERSION,)
         assert "a" not in {name for _, name, *_ in db.rows("PRAGMA table_info(turn)")}
+
+
+def test_nothing_is_written_to_a_file_that_was_taken_away(path: Path) -> None:
+    db, aside = Database.open(path), path.with_name("aside")
+    lives.accept(db)
+    path.rename(aside)
+    with pytest.raises(TemporaryError, match="deleted or replaced") as caught:
+        lives.accept(db)
+    assert caught.value.code == "ledger_replaced"
+    aside.rename(path)
+    assert lives.accept(db).id == 2, "it was put back"
+    db.close()
+
+
+def test_nothing_is_written_to_a_file_that_was_replaced(path: Path) -> None:
+    db, other = Database.open(path), path.with_name("other")
+    Database.open(other).close()
+    other.replace(path)
+    with pytest.raises(TemporaryError, match="deleted or replaced"):
+        lives.accept(db)
+    db.close()
