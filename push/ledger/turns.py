@@ -81,11 +81,6 @@ def open_controls(db: Database) -> list[int]:
     return sorted({int(row[0]) for row in (*db.rows(sql), *db.rows(_IMPATIENT))})
 
 
-def waiting(db: Database, conversation_id: int) -> list[Turn]:
-    """Every open turn of a conversation in the order in which they are handled, without control commands."""
-    return [_turn(row) for row in db.rows(_HEAD.replace("LIMIT 1", ""), (conversation_id,))]
-
-
 def whole_text(db: Database, turn: Turn) -> str:
     """The message, with the pieces that joined it."""
     pieces = db.rows("SELECT coalesce(text, '') FROM turn WHERE merged_into = ? ORDER BY id", (turn.id,))
@@ -115,15 +110,6 @@ def acknowledge(db: Database, turn_ids: Sequence[int]) -> None:
     with db.write():
         for turn_id in turn_ids:
             db.execute("UPDATE turn SET acknowledged_at = ? WHERE id = ?", (now, turn_id))
-
-
-def unacknowledged(db: Database, conversation_id: int) -> list[int]:
-    """Queued messages of a conversation whose sender was not told yet that they wait."""
-    sql = (
-        f"SELECT id FROM turn INDEXED BY turn_open WHERE conversation_id = ? AND state IN {TURN_OPEN} "
-        "AND state = 'queued' AND attempt = 0 AND lane = 'turns' AND kind = 'message' AND acknowledged_at IS NULL"
-    )
-    return [int(row[0]) for row in db.rows(sql, (conversation_id,))]
 
 
 def get(db: Database, turn_id: int) -> Turn | None:

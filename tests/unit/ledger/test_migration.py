@@ -11,7 +11,7 @@ import pytest
 
 from push.errors import DependencyError
 from push.ledger import database as module
-from push.ledger import listing, outbox, retries, sessions, turns
+from push.ledger import line, listing, outbox, retries, sessions, turns
 from push.ledger.database import Database
 from push.ledger.schema import MIGRATIONS, VERSION
 from push.ledger.verify import verify
@@ -179,7 +179,7 @@ def test_every_row_is_there_as_it_was(old: Database) -> None:
 def test_it_reads_as_rows_of_the_plain_lane(old: Database) -> None:
     turn = lives.now(old, 8)
     assert (turn.lane, turn.ahead, turn.context, turn.text) == ("turns", False, None, "waits")
-    assert [row.id for row in turns.waiting(old, 2)] == [7, 8]
+    assert [row.id for row in line.of(old, 2)] == [7, 8]
     assert turns.open_controls(old) == []
     row = outbox.get(old, 4)
     assert (row.urgent, row.late, row.delays, row.since) == (False, False, 0, row.created_at)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from freezegun import freeze_time
 
-from push.ledger import arrivals, turns
+from push.ledger import arrivals, line, turns
 from push.ledger.arrivals import Reading
 from push.ledger.database import Database
 from push.ledger.verify import verify
@@ -39,7 +39,7 @@ def test_two_pieces_are_one_turn(db: Database) -> None:
     assert first == Accepted(1, 1)
     assert second == Merged(1, 1)
     assert turns.whole_text(db, lives.now(db, 1)) == f"{FULL}the rest"
-    assert [turn.id for turn in turns.waiting(db, 1)] == [1]
+    assert [turn.id for turn in line.of(db, 1)] == [1]
     assert lives.state_of(db, "turn", 2) == "merged"
     assert damages(db) == ()
 
@@ -175,7 +175,7 @@ def test_an_edit_after_the_start_changes_nothing(db: Database, number: int) -> N
 def test_what_is_no_edit_of_a_message_that_waits(db: Database, channel: str, change: tuple[str, str, str]) -> None:
     accept(db, piece("one"), piece("/new", 2, kind="command", joins=False))
     assert arrivals.edit(db, channel, change) is None
-    assert [turn.text for turn in turns.waiting(db, 1)] == ["one", "/new"]
+    assert db.rows("SELECT text FROM turn ORDER BY id") == [("one",), ("/new",)]
     assert db.rows("SELECT * FROM revision") == []
 
 
