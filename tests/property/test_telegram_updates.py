@@ -113,7 +113,7 @@ def test_c62_who_is_heard_is_a_person_that_is_listed(update: Any) -> None:
     content = next(update[kind] for kind in ("message", "edited_message", "callback_query") if kind in update)
     sender = content["from"]
     assert type(sender["id"]) is int
-    assert sender["is_bot"] is False
+    assert sender.get("is_bot", False) is False
     assert seen.sender == str(sender["id"])
     chat = content["chat"]["id"] if "chat" in content else content.get("message", {}).get("chat", {}).get("id")
     assert sender["id"] == 1234 or chat == -1009
@@ -134,5 +134,5 @@ def test_an_answer_is_seen_update_by_update(answer: list[Any]) -> None:
 def test_of_a_text_only_the_bots_name_is_dropped(text: str, marked: list[Any]) -> None:
     got = wording(text, marked, BOT).text
     assert units(text) - units(got) in {9 * count for count in range(5)}
-    if not marked:
+    if not marked and "/" not in text:  # a command that no server marked is found all the same
         assert got.encode("utf-16-le", "surrogatepass") == text.encode("utf-16-le", "surrogatepass")

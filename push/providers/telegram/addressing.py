@@ -14,6 +14,8 @@ from typing import Any
 from push.providers.telegram.fields import count, identifier, items, table
 
 _COMMAND = re.compile(r"(/[A-Za-z0-9_]{1,64})(?:@([A-Za-z0-9_]{1,64}))?")
+_LEADING = re.compile(rf"\W*?({_COMMAND.pattern})(?!\S)")
+_NAMED = re.compile(r"(\W*?/[A-Za-z0-9_]{1,64})@[A-Za-z0-9_]*bot(?!\S)", re.IGNORECASE)  # every bot's name ends so
 _BEGINS_WITH_COMMAND = re.compile(r"\W*?/[A-Za-z0-9_]{1,64}(?!\S)")
 
 
@@ -44,7 +46,8 @@ def wording(text: str, entities: object, bot: Bot) -> Wording:
     data = _encoded(text)
     is_addressed = bool(_mention(bot).search(text))
     is_for_another = False
-    for start, end, entity in sorted(_placed(entities, len(data)), key=lambda placed: placed[0], reverse=True):
+    placed = _placed(entities, len(data)) if items(entities) else _unmarked(text)
+    for start, end, entity in sorted(placed, key=lambda one: one[0], reverse=True):
         if entity.get("type") == "text_mention":
             is_addressed |= identifier(table(entity.get("user")).get("id")) == bot.id
         match = _COMMAND.fullmatch(_decoded(data[start:end]))
@@ -68,6 +71,11 @@ def without_mention(text: str, bot: Bot) -> str:
     return (text[match.end() :] or text) if match else text
 
 
+def without_name(text: str) -> str:
+    """The text without the name behind the command that it begins with: an earlier one of the bot, or another's."""
+    return _NAMED.sub(r"\1", text, count=1) if _NAMED.match(text) else text
+
+
 def is_command(text: str) -> bool:
     """Whether the text begins with a command, as `wording` leaves it. A path (`/usr/bin`) is none."""
     return bool(_BEGINS_WITH_COMMAND.match(text))
@@ -84,6 +92,13 @@ def _placed(entities: object, end: int) -> Iterator[tuple[int, int, dict[str, An
         offset, length = count(entity.get("offset")), count(entity.get("length"))
         if offset is not None and length and 2 * (offset + length) <= end:
             yield 2 * offset, 2 * (offset + length), entity
+
+
+def _unmarked(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The command with which a text begins, where a server in place of Telegram marks none."""
+    if match := _LEADING.match(text):
+        start, end = (len(_encoded(text[:place])) for place in match.span(1))
+        yield start, end, {"type": "bot_command"}
 
 
 def _encoded(text: str) -> bytes:

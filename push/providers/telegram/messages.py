@@ -12,7 +12,7 @@ from push import clock
 from push.model.values import Inbound
 from push.providers.base import Edited, Ignored
 from push.providers.telegram import context
-from push.providers.telegram.addressing import Bot, Wording, is_command, units, without_mention, wording
+from push.providers.telegram.addressing import Bot, Wording, is_command, units, without_mention, without_name, wording
 from push.providers.telegram.fields import identifier, instant, table, words
 from push.providers.telegram.origins import CHANNEL, Place
 
@@ -99,7 +99,8 @@ def _wording(message: dict[str, Any], bot: Bot) -> Wording:
 
 
 def _text(said: Wording, here: Place, bot: Bot) -> str:
-    return without_mention(said.text, bot) if here.form == "group" else said.text
+    """In private, a command can be to nobody else."""
+    return without_mention(said.text, bot) if here.form == "group" else without_name(said.text)
 
 
 def _is_for_us(message: dict[str, Any], said: Wording, bot: Bot) -> bool:

@@ -62,7 +62,7 @@ def is_person(update: dict[str, Any]) -> bool:
     """Whether a person speaks, for themselves. `update` is a message, or what else has a `from`."""
     sender = table(update.get("from"))
     return (
-        sender.get("is_bot") is False
+        sender.get("is_bot", False) is False
         and identifier(sender.get("id")) not in _STAND_INS
         and "sender_chat" not in update
         and "sender_business_bot" not in update

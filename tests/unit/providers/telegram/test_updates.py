@@ -87,6 +87,10 @@ def test_a_person_or_their_private_chat_may_be_listed() -> None:
     assert taken(said("hi"), Allowlist(frozenset(), frozenset({1234}))).text == "hi"
 
 
+def test_a_server_that_leaves_out_that_a_person_is_no_bot_is_understood() -> None:
+    assert taken(said("hi", sender={"id": ANN["id"]})).text == "hi"
+
+
 def test_c4_another_bots_update_of_the_same_number_is_another_event() -> None:
     update = {"update_id": 900, "message": said("hello")}
     events = {

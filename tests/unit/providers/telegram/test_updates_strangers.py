@@ -78,7 +78,7 @@ def test_c62_in_a_listed_group_everybody_may_speak() -> None:
         {"sender_chat": None},
         {"sender_business_bot": ME},
         {"sender": {"id": 1234, "is_bot": True, "first_name": "Ann"}},
-        {"sender": {"id": 1234, "first_name": "Ann"}},
+        {"sender": {"id": 1234, "is_bot": None, "first_name": "Ann"}},
         {"sender": {"id": 1234, "is_bot": 0, "first_name": "Ann"}},
         {"sender": {"id": 1087968824, "is_bot": False, "username": "GroupAnonymousBot"}},
         {"sender": {"id": 777000, "is_bot": False, "first_name": "Telegram"}},
