@@ -18,7 +18,7 @@ from push.errors import ConfigError, PushError, TemporaryError
 from push.gateway import commands, intake, presses
 from push.ledger import allowlist, arrivals, pace
 from push.ledger.arrivals import Reading
-from push.model.values import Inbound, NotSent, Pace, SendOutcome
+from push.model.values import Accepted, Duplicate, Inbound, Merged, NotSent, Pace, SendOutcome
 from push.providers.base import (
     Allowlist,
     Closed,
@@ -60,6 +60,7 @@ class Poller:
         self._courtesy = Courtesy(f"courtesy-{self._name}", gear.db.close_thread)
         self._identity: Identity | None = None
         self._cursor: int | None = None
+        self._unrung: list[Accepted | Duplicate | Merged] = []
         self._failures = 0
         self._thread = threading.Thread(target=self._loop, name=f"poll-{self._name}", daemon=True)
 
@@ -205,11 +206,14 @@ class Poller:
     def _store(self, polled: Read) -> None:
         assert self._identity is not None
         stored = None
-        for update in polled.updates:
-            reading = Reading(self._name, self._identity.owner, update.position)
-            if self._take(update, reading):
-                stored = update.position
-            self._cursor = update.position
+        try:
+            for update in polled.updates:
+                reading = Reading(self._name, self._identity.owner, update.position)
+                if self._take(update, reading):
+                    stored = update.position
+                self._cursor = update.position
+        finally:
+            self._ring_for_messages()
         self._refusals.flush()
         if polled.updates and self._cursor is not None:
             if stored != self._cursor:
@@ -228,7 +232,9 @@ class Poller:
             match update.seen:
                 case Inbound() as message:
                     accepted = intake.accept(self._gear.db, self._gear.audit, message, reading)
-                    self._bells.accepted(self._name, accepted)
+                    self._unrung.append(accepted)
+                    if isinstance(accepted, Accepted) and accepted.lane == "control":
+                        self._ring_for_messages()
                     return True
                 case Edited() as edited:
                     self._edit(edited, reading)
@@ -246,6 +252,12 @@ class Poller:
             self._gear.audit.record("update_rejected", channel=self._name, position=update.position, reason=code)
             return True
         return False
+
+    def _ring_for_messages(self) -> None:
+        """Not at once: after an outage a message comes together with its edits, and runs as it was meant in the end."""
+        for accepted in self._unrung:
+            self._bells.accepted(self._name, accepted)
+        self._unrung.clear()
 
     def _edit(self, edited: Edited, reading: Reading) -> None:
         text = intake.encodable(edited.text)

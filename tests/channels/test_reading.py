@@ -202,3 +202,13 @@ def test_a_damaged_state_file_does_not_slow_the_reading_down(place: Scene) -> No
     place.until_answered(7, 5)
     assert _offsets(place)[before] == 1 + place.query("SELECT position FROM cursor")[0][0]
     check(place)
+
+
+def test_a_message_that_was_edited_while_nobody_read_runs_as_it_was_meant_in_the_end(place: Scene) -> None:
+    for chat in range(7, 13):
+        word = place.telegram.say(chat, "old")["message"]
+        place.telegram.say(chat, "new", edit=word["message_id"])
+    place.serve()
+    for chat in range(7, 13):
+        assert place.until_answered(chat) == ["re: new"]
+    check(place)
