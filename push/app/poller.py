@@ -232,9 +232,10 @@ class Poller:
             match update.seen:
                 case Inbound() as message:
                     accepted = intake.accept(self._gear.db, self._gear.audit, message, reading)
-                    self._unrung.append(accepted)
                     if isinstance(accepted, Accepted) and accepted.lane == "control":
-                        self._ring_for_messages()
+                        self._bells.accepted(self._name, accepted)
+                    else:
+                        self._unrung.append(accepted)
                     return True
                 case Edited() as edited:
                     self._edit(edited, reading)
