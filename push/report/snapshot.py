@@ -178,9 +178,9 @@ def _with_attention(snapshot: Snapshot, *, consumes: bool) -> Snapshot:
         found.append(Attention(f"{waiting} {_plural(waiting, 'message')} open, and nothing answers.", snapshot.start))
     found += _of_loops(snapshot)
     found += [
-        Attention(f"{channel.name} has not been read for {_minutes(snapshot.at, channel.deaf_since)}.", "push doctor")
+        Attention(f"{channel.name} {_unread(channel, snapshot.at)}.", "push doctor")
         for channel in snapshot.channels
-        if channel.deaf_since is not None
+        if channel.deaf_since is not None or not channel.is_read
     ]
     if snapshot.backlog is not None:
         found += _of_backlog(snapshot.backlog, snapshot.at)
@@ -211,6 +211,12 @@ def _of_loops(snapshot: Snapshot) -> list[Attention]:
                 )
                 found.append(Attention(silent, "push doctor"))
     return found
+
+
+def _unread(channel: ChannelState, at: int) -> str:
+    if channel.deaf_since is None:
+        return "is not being read"
+    return f"has not been read for {_minutes(at, channel.deaf_since)}"
 
 
 def _of_backlog(backlog: Backlog, at: int) -> list[Attention]:

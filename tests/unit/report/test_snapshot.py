@@ -129,6 +129,23 @@ def test_answers_that_a_service_does_not_take_need_a_person_after_minutes(place:
         assert needs(place) == [("2 answers on the way, the oldest for 5 min.", "push retries list")]
 
 
+def test_a_channel_that_is_not_being_read_needs_a_person_until_it_is(place: Home) -> None:
+    with freeze_time("2026-03-01T12:00:00Z") as now:
+        role = roles.take(place.run, "poll", "push run")
+        role.beat("telegram", "webhook_active; asking again in 30 s")
+        assert needs(place) == [("telegram is not being read.", "push doctor")]
+        for note, needed in (("reading as @bot", False), ("timeout; asking again in 1 s", True)):
+            now.tick(1)
+            role.beat("telegram", note)
+            if not needed:
+                role.beat("telegram.good", "last good poll")
+            assert bool(needs(place)) is needed
+        role.beat("telegram.good", "last good poll")
+        now.tick(300)  # a poll that never ends
+        assert needs(place) == [("telegram has not been read for 5 min.", "push doctor")]
+        role.close()
+
+
 @pytest.mark.parametrize(("silence", "deaf"), [(299, False), (300, True)])
 @pytest.mark.parametrize("was_heard", [True, False])
 def test_a_channel_is_deaf_where_it_has_not_answered_for_five_minutes(
