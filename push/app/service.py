@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 
+from push import assistant
 from push.agents import process
 from push.agents.spool import Spool
 from push.app.consumer import Consumer
 from push.app.gear import open_gear
 from push.app.poller import Poller
 from push.config.settings import Settings
-from push.errors import DependencyError
+from push.errors import ConfigError, DependencyError
 from push.ledger import allowlist, backlog, turns
 from push.providers.base import Reader
 from push.providers.local import CHANNEL
@@ -160,6 +161,11 @@ def _warnings(gear: Gear, parts: Parts) -> list[str]:
     program = settings.bin_for(settings.agent)[:1] if parts.consume and settings.agent else ()
     if program and shutil.which(program[0]) is None:
         found.append(f"Warning: the agent's program {program[0]} is not found. Next: push doctor")
+    if parts.consume and settings.agent:
+        try:
+            assistant.compose(settings.assistant_root)
+        except ConfigError as exc:
+            found.append(f"Warning: {exc.message}. Next: push doctor")
     listed = settings.telegram.allow_user_ids | settings.telegram.allow_chat_ids
     if parts.poll and "telegram" in settings.channels and not listed and not allowlist.entries(gear.db, "telegram"):
         found.append("Warning: nobody may write to the bot yet. Next: write to it, then: push allow list")
@@ -170,8 +176,8 @@ def _farewell(gear: Gear) -> str:
     left = backlog.read(gear.db).turns.get("running", 0)
     if not left:
         return "Stopped."
-    agents = "1 agent works on" if left == 1 else f"{left} agents work on"
-    return f"Stopped. {agents} by itself; what comes of it is collected at the next start."
+    agents = "1 agent works on by itself" if left == 1 else f"{left} agents work on by themselves"
+    return f"Stopped. {agents}; what comes of it is collected at the next start."
 
 
 def _handle_signals(gear: Gear) -> None:

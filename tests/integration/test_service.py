@@ -55,6 +55,15 @@ def test_an_agent_that_is_not_there_is_said_at_the_start(home: Path) -> None:
     run.lines.close()
 
 
+def test_instructions_that_cannot_be_read_are_said_at_the_start(home: Path) -> None:
+    (home / "assistant").mkdir()
+    run = Run(home, "cat")
+    assert "push doctor" in run.until(f"Warning: cannot use {home}/assistant/SOUL.md: it is missing")
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(20) == 0
+    run.lines.close()
+
+
 def test_what_goes_on_is_said_at_the_end_and_collected_later(home: Path, agent: Path, end: Path) -> None:
     run = Run(home, str(agent))
     run.until("Push is polling")
