@@ -299,7 +299,7 @@ class Poller:
         backoff = min(_SHORTEST_SECONDS * 2.0 ** min(self._failures - 1, 10), _LONGEST_SECONDS)
         pause = max(backoff * random.uniform(0.8, 1.2), seconds or 0.0)
         if self._failures == 1 or pause >= _LONGEST_SECONDS:
-            log.warning("%s: %s; asking again in %.0f s", self._name, reason, pause)
+            log.warning("%s: %s; asking again in %.0f s. Next: push doctor", self._name, reason, pause)
         self._note(f"{reason}; asking again in {pause:.0f} s")
         return pause
 
