@@ -63,7 +63,8 @@ def _list(ctx: click.Context) -> None:
         rows = [(i["channel"], i["kind"], i["id"], i["stands_in"], i["note"]) for i in items]
         output.table(rows, ("CHANNEL", "KIND", "ID", "STANDS IN", "NOTE"))
     else:
-        output.note(f"Nobody may write but you, at the terminal. To let somebody in, {_FIND}")
+        way = "a command below lets one in" if refusals else f"to let somebody in, {_FIND}"
+        output.note(f"Nobody may write but you, at the terminal; {way}")
     if refusals:
         _show_refusals(refusals)
 

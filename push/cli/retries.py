@@ -56,6 +56,8 @@ def list_(ctx: click.Context, limit: int) -> None:
         output.table(table, ("ID", "STATE", "REASON", "NEXT TRY", "CONVERSATION", "NEXT STEP"))
     else:
         output.note("Nothing waits for another try, and nothing failed.")
+    if any(row.state == "failed" for row in found):
+        output.note("What failed stays listed until: push retries drop ID")
     for pause in pauses:
         output.note(f"{records.paused(pause, now)}.")
 

@@ -236,10 +236,14 @@ def test_the_items_of_retries_have_the_documented_fields(db: Database, capsys: p
 
 
 def test_a_table_of_retries(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    header, first, *_ = Said(capsys, "retries", "list").out.splitlines()
+    told = Said(capsys, "retries", "list")
+    header, first, *_ = told.out.splitlines()
     assert header.split("  ")[0] == "ID"
     assert first.split()[:3] == ["t4", "queued", "disk_full"]
     assert "in 30 s" in first
+    assert told.err == "What failed stays listed until: push retries drop ID\n"
+    Said(capsys, "retries", "drop", "t3")
+    assert Said(capsys, "retries", "list").err == ""
 
 
 def test_a_delivery_is_shown(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
