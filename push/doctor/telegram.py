@@ -55,8 +55,9 @@ def _service(telegram: Telegram, api: BotApi) -> Iterator[Finding]:
     url = _table(reply.result).get("url") if isinstance(reply, Ok) else None
     if isinstance(url, str) and url:  # its path may be a secret of the other program's
         message = f"a webhook at {urlsplit(url).hostname} takes the bot's messages, so that it cannot be read"
-        remove = f"curl {telegram.base_url}/bot${telegram.bot_token_env}/deleteWebhook"
-        yield _failed(message, f"switch the program there off, then: {remove}")
+        name = telegram.bot_token_env
+        remove = f"curl {telegram.base_url}/bot${name}/deleteWebhook"
+        yield _failed(message, f"switch the program there off, then, with the token in the variable {name}: {remove}")
 
 
 def _refusal(telegram: Telegram, reply: Error | NoConnection | NoAnswer) -> Finding:

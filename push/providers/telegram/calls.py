@@ -91,7 +91,7 @@ class BotApi:
             raise ConfigError(
                 "Telegram is on, and there is no bot token",
                 why=f"neither telegram.bot_token is set, nor the variable {telegram.bot_token_env}",
-                hint="@BotFather in Telegram gives one to whoever makes a bot",
+                hint="write /newbot to @BotFather in Telegram, and put the token that it sends into telegram.bot_token",
             )
         return cls(telegram.base_url, telegram.bot_token, connections=connections)
 

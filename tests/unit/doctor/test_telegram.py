@@ -110,7 +110,8 @@ def test_a_webhook_is_named_by_its_host_alone(patient: Patient, telegram: Telegr
     assert item["status"] == "failed"
     assert "hooks.example.org" in item["message"]
     assert "secret-path" not in json.dumps(item)
-    assert item["hint"].endswith(f"curl {telegram.url}/bot$TELEGRAM_BOT_TOKEN/deleteWebhook")
+    command = f"curl {telegram.url}/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"
+    assert item["hint"].endswith(f"with the token in the variable TELEGRAM_BOT_TOKEN: {command}")
     assert telegram.requests("deleteWebhook") == []
 
 
