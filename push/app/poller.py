@@ -128,8 +128,7 @@ class Poller:
         self._failures = 0
         self._deafness.heard()
         assert self._identity is not None
-        self._role.beat(f"{self._name}.good", "last good poll")
-        self._role.beat(self._name, f"reading as {self._identity.label}")
+        self._role.beat(self._name, f"reading as {self._identity.label}", f"{self._name}.good")
         if self._cursor != before:
             return 0.0
         # A service that does not wait, or says the same again and again, is no hot loop.

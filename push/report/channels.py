@@ -14,7 +14,6 @@ from push.tasks.roles import Holder
 #: A channel that has not answered for so long is deaf: by then the owner is told, and status says so.
 DEAF_MS = 300_000
 
-_TOGETHER_MS = 1_000
 _POLL = "poll"
 _GOOD = ".good"  # the loop of a channel's last good poll, behind the channel's name
 
@@ -34,8 +33,8 @@ class ChannelState:
 
     @property
     def is_read(self) -> bool:
-        """Whether its last poll was a good one: what the loop says of it stands beside it, of trouble later."""
-        return self.good_at is not None and self.note_at - self.good_at < _TOGETHER_MS
+        """Whether its last poll was a good one: a loop that has trouble says so after it."""
+        return self.good_at is not None and self.good_at >= self.note_at
 
 
 def of(holders: Sequence[Holder], at: int) -> Iterator[ChannelState]:

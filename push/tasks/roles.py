@@ -48,10 +48,13 @@ class Role:
         }
         self._write()
 
-    def beat(self, loop: str, note: str) -> None:
-        """Say that a loop is alive, and what it does or why it sleeps. A full disk leaves it unsaid."""
+    def beat(self, loop: str, note: str, *others: str) -> None:
+        """Say that a loop, and `others` with it, is alive, and what it does or why it sleeps.
+
+        All of it is seen at once. A full disk leaves it unsaid.
+        """
         with self._mutex, suppress(OSError):
-            self._content["loops"][loop] = (clock.now_ms(), note)
+            self._content["loops"] |= dict.fromkeys((loop, *others), (clock.now_ms(), note))
             self._write()
 
     def _write(self) -> None:
