@@ -221,9 +221,10 @@ def told(db: Database, outbound_ids: Sequence[int]) -> None:
 
 def _outbound(db: Database, row: Row) -> Outbound:
     sql = "SELECT seq, text, entities, delivered_at, repeats FROM part WHERE outbound_id = ? ORDER BY seq"
+    found = db.rows(sql, (row[0],))
     parts = tuple(
-        OutboundPart(int(seq), Part(str(text), entities), at is not None, int(repeats))
-        for seq, text, entities, at, repeats in db.rows(sql, (row[0],))
+        OutboundPart(int(seq), Part(str(text), entities, len(found) > 1), at is not None, int(repeats))
+        for seq, text, entities, at, repeats in found
     )
     fields = dict(zip(_FIELDS, row, strict=True))
     fields |= {name: bool(fields[name]) for name in ("repeat", "urgent", "late")}

@@ -221,10 +221,12 @@ class Part:
     """One message of a reply as the channel will show it.
 
     `entities` is its formatting in the channel's own form (Telegram: a JSON list), opaque to all but the provider.
+    `is_piece` says that the reply has further parts, once they are read back from the ledger.
     """
 
     text: str
     entities: str | None = None
+    is_piece: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ def test_c22_c23_long_and_odd_answers_arrive_whole(place: Scene) -> None:
     assert all(units(part.text) <= 4096 for sent in parts.values() for part in sent)
 
     assert len(parts["bold"]) == 2
+    previews = [request.parameters.get("link_preview_options") for request in place.telegram.requests("sendMessage")]
+    assert len([shown for shown in previews if shown is None]) == 2, "html and surrogate, which are short"
     bold = "".join("".join(part.text for part in parts["bold"]).split())
     assert bold == ANSWERS["bold"].replace("**", "").replace(" ", "")
     assert "".join("".join(_marked(part, "bold") for part in parts["bold"]).split()) == "boldacrossthelimitofonemessage"

@@ -39,7 +39,7 @@ def with_note(part: Part, note: str) -> Part:
     if part.entities is not None:
         shift = units(line)
         entities = dumps([entity | {"offset": entity["offset"] + shift} for entity in json.loads(part.entities)])
-    return Part(line + part.text, entities)
+    return replace(part, text=line + part.text, entities=entities)
 
 
 def as_plain(part: Part) -> Part:
@@ -48,8 +48,8 @@ def as_plain(part: Part) -> Part:
 
 
 def wants_preview(part: Part) -> bool:
-    """Whether what it links to may be shown below it: a long answer would be torn apart by that."""
-    return units(part.text) <= _PREVIEW
+    """Whether what it links to may be shown below it: a long answer, or one of several parts, would be torn apart."""
+    return not part.is_piece and units(part.text) <= _PREVIEW
 
 
 def _formatted(markdown: str) -> tuple[Part, ...]:

@@ -58,8 +58,9 @@ def test_a_reply_is_kept_as_its_channel_shows_it(db: Database) -> None:
     reply = Rendered((Part("bold", '[{"type":"bold"}]'), Part("plain")), "**bold**\n\nplain")
     turns.answer(db, turn, turns.Reply(reply), "worker")
     row = lives.reply_to(db, turn.id)
-    assert [part.part for part in row.parts] == list(reply.parts)
+    assert [part.part for part in row.parts] == [replace(part, is_piece=True) for part in reply.parts]
     assert db.rows("SELECT source FROM outbound") == [("**bold**\n\nplain",)]
+    assert not lives.answered(db, "bob", "short").parts[0].part.is_piece
 
 
 def test_a_notice_is_a_row_of_its_conversation_that_no_turn_caused(db: Database) -> None:

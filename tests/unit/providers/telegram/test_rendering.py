@@ -182,6 +182,7 @@ def test_without_formatting() -> None:
 def test_a_preview_is_for_short_answers() -> None:
     assert wants_preview(Part("x" * 1000))
     assert not wants_preview(Part("x" * 1001))
+    assert not wants_preview(with_note(Part("the short end of a long answer", is_piece=True), "late"))
     assert not wants_preview(Part("\U0001f3a9" * 501))
 
 
