@@ -229,14 +229,19 @@ def drop(ctx: click.Context, name: str, *, yes: bool) -> None:
     if wants_json(ctx):
         output.emit_json({"kind": kind, "id": name})
     else:
-        output.emit(f"{name} is given up.")
+        output.emit(f"{name} is {'no longer listed' if _is_over(row) else 'given up'}.")
 
 
 def _question(row: Retry) -> str:
-    what = {"delivery": "it is not sent", "turn": "it gets no answer"}.get(row.kind)
-    if what is None or (row.kind, row.state) in {("turn", "failed"), ("delivery", "delivered")}:
-        what = "it is no longer listed"
+    if _is_over(row):
+        return output.clean(f"Take {row.id} of {_place(row)} off the list?")
+    what = "it is not sent" if row.kind == "delivery" else "it gets no answer"
     return output.clean(f"Give up {row.id} of {_place(row)}, so that {what}?")
+
+
+def _is_over(row: Retry) -> bool:
+    """Whether it only leaves the list: nothing more would become of it."""
+    return row.kind == "rejected" or (row.kind, row.state) in {("turn", "failed"), ("delivery", "delivered")}
 
 
 def _cancel(ctx: click.Context, db: Database, row: Retry) -> Done:

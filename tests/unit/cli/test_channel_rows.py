@@ -132,8 +132,8 @@ def test_an_agent_does_not_see_what_was_rejected(
 @pytest.mark.parametrize(
     ("name", "question"),
     [
-        ("x1", "Give up x1 of telegram, so that it is no longer listed?"),
-        ("d1", "Give up d1 of telegram:dm:5, so that it is no longer listed?"),
+        ("x1", "Take x1 of telegram off the list?"),
+        ("d1", "Take d1 of telegram:dm:5 off the list?"),
     ],
 )
 def test_what_only_leaves_the_list_is_asked_as_such(db: Database, name: str, question: str) -> None:
