@@ -101,6 +101,12 @@ def _env_name(value: str) -> str:
     return value
 
 
+def _telegram_id(value: object) -> object:
+    if isinstance(value, str):
+        raise complaint("a number without quotes, never a name: `push allow` shows that of whoever wrote to the bot")
+    return value
+
+
 class _Duration:
     """Reads a duration and holds it between `least` and `most` seconds."""
 
@@ -134,7 +140,7 @@ Url = Annotated[str, BeforeValidator(_url), WithJsonSchema({"type": "string", "f
 Token = Annotated[SecretStr, BeforeValidator(_token)]
 ApiKey = Annotated[SecretStr, BeforeValidator(_api_key)]
 Dsn = Annotated[SecretStr, BeforeValidator(_dsn)]
-TelegramId = Annotated[int, Field(ge=-(2**52), le=2**52)]
+TelegramId = Annotated[int, Field(ge=-(2**52), le=2**52), BeforeValidator(_telegram_id)]
 
 Channel = Literal["imessage", "telegram", "local"]
 Agent = Literal["claude", "codex", "pi", "command"]
