@@ -41,7 +41,18 @@ POLL_SECONDS = 25
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 30.0
 _CLOSED_SECONDS = 300.0
 _STOP_SECONDS = 5.0
+_LOG_EVERY = 20  # failures in a row: some ten minutes
+_ANOTHER_POLLER = "another_poller"
 _RATE_LIMITED = "rate_limited"  # the service's wish, which a restart does not undo
+
+#: What a person reads beside a code that does not explain itself.
+_IN_WORDS = {
+    _ANOTHER_POLLER: "another program reads the same messages",
+    _RATE_LIMITED: "the service wants a pause",
+    "webhook_active": "a webhook takes the messages",
+    "broken_answer": "the connection broke",
+    "malformed_answer": "the answer is not understood",
+}
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +73,7 @@ class Poller:
         self._cursor: int | None = None
         self._unrung: list[Accepted | Duplicate | Merged] = []
         self._failures = 0
+        self._wait_seconds = 0  # the first question, so that it is soon known whether the service answers
         self._thread = threading.Thread(target=self._loop, name=f"poll-{self._name}", daemon=True)
 
     def introduce(self) -> None:
@@ -122,14 +134,17 @@ class Poller:
 
     def _once(self) -> float:
         asked_at, before = clock.monotonic(), self._cursor
-        polled = self._read()
+        wait_seconds = self._wait_seconds
+        polled = self._read(wait_seconds)
         if not isinstance(polled, Read):
             return self._not_read(polled)
-        self._failures = 0
+        if self._failures:
+            log.warning("%s: is read again", self._name)
+        self._failures, self._wait_seconds = 0, POLL_SECONDS
         self._deafness.heard()
         assert self._identity is not None
         self._role.beat(self._name, f"reading as {self._identity.label}", f"{self._name}.good")
-        if self._cursor != before:
+        if self._cursor != before or not wait_seconds:
             return 0.0
         # A service that does not wait, or says the same again and again, is no hot loop.
         return max(asked_at + _SHORTEST_SECONDS - clock.monotonic(), 0.0)
@@ -295,11 +310,14 @@ class Poller:
 
     def _trouble(self, reason: str, seconds: float | None) -> float:
         self._failures += 1
+        # A short question soon tells that it is over; of two pollers it would only make the other one's end.
+        self._wait_seconds = POLL_SECONDS if reason == _ANOTHER_POLLER else 0
         backoff = min(_SHORTEST_SECONDS * 2.0 ** min(self._failures - 1, 10), _LONGEST_SECONDS)
         pause = max(backoff * random.uniform(0.8, 1.2), seconds or 0.0)
-        if self._failures == 1 or pause >= _LONGEST_SECONDS:
-            log.warning("%s: %s; asking again in %.0f s. Next: push doctor", self._name, reason, pause)
-        self._note(f"{reason}; asking again in {pause:.0f} s")
+        words = f"{_IN_WORDS[reason]} ({reason})" if reason in _IN_WORDS else reason.replace("_", " ")
+        if self._failures % _LOG_EVERY == 1:
+            log.warning("%s: %s; asking again in %.0f s. Next: push doctor", self._name, words, pause)
+        self._note(f"{words}; asking again in {pause:.0f} s")
         return pause
 
     def _note(self, note: str) -> None:

@@ -255,7 +255,10 @@ def _of_answers(backlog: Backlog, at: int) -> list[Attention]:
             found.append(Attention(text, f"push chat --user {target}"))
     count = sum(count for channel, _, count in backlog.waiting_for if channel != "local")
     if count and at - oldest > _LATE_ANSWER_MS:
-        text = f"{count} {_plural(count, 'answer')} on the way, the oldest for {_minutes(at, oldest)}."
+        text = (
+            f"{count} {_plural(count, 'answer')} on the way, the oldest for {_minutes(at, oldest)}. "
+            "A chat takes about one a second."
+        )
         found.append(Attention(text, "push retries list"))
     return found
 

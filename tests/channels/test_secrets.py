@@ -47,7 +47,7 @@ def test_c60_the_token_is_in_no_log_ledger_audit_or_error(place: Scene) -> None:
     place.until_answered(7, 2)
     place.until_deliveries("delivered")
     place.telegram.refuse_connections()
-    place.until(lambda: "connection_refused" in place.status(), "a refused connection in the status")
+    place.until(lambda: "connection refused" in place.status(), "a refused connection in the status")
     place.telegram.fail("*", 401, "Unauthorized", times=None)
     place.telegram.accept_connections()
     place.until(lambda: "closed: " in place.status(), "a refused token in the status")

@@ -126,7 +126,9 @@ def test_answers_that_a_service_does_not_take_need_a_person_after_minutes(place:
         now.tick(300)
         assert needs(place) == []
         now.tick(1)
-        assert needs(place) == [("2 answers on the way, the oldest for 5 min.", "push retries list")]
+        assert needs(place) == [
+            ("2 answers on the way, the oldest for 5 min. A chat takes about one a second.", "push retries list")
+        ]
 
 
 def test_a_channel_that_is_not_being_read_needs_a_person_until_it_is(place: Home) -> None:
