@@ -136,7 +136,7 @@ def test_c15_conflicts_are_waited_out_without_a_hot_loop(place: Scene) -> None:
     assert len(refused) == 2
     assert all(gap > 2.5 for gap in _gaps(refused))
     place.until(lambda: "another" not in place.status(), "a good status")
-    assert gateway.err.count("another") == 1
+    assert gateway.err.count("another_poller") == 1
     check(place)
 
 
