@@ -20,7 +20,7 @@ from benchmarks.telegram import FIRST_USER, asked, telegram_home
 from tests.telegram.remote import FakeTelegram, separate
 
 NAME = "control"
-_STALLED = 4  # as many as there are workers that deliver
+_STALLED = 4  # as in DESIGN.md 12
 _STALL_SECONDS = 600.0
 _ANSWERS = 4  # to each of their chats: Push gives each up after two times 30 s, and goes on to stall with the next
 _ASKING = 8  # so many chats that no budget holds up an answer

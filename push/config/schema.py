@@ -128,7 +128,7 @@ class FileTable(_Table):
     )
     poll_interval: Pause = _key("3s", "The pause between two looks at a channel.")
     run_timeout: Timeout = _key("10m", "How long an agent may work on one message.")
-    turns_workers: Annotated[int, Field(ge=1, le=256)] = _key(16, "How many conversations are worked on at a time.")
+    turns_workers: Annotated[int, Field(ge=1, le=256)] = _key(32, "How many conversations are worked on at a time.")
     agent_env: list[EnvName] = _key([], "Variables with secrets of Push that are passed to agents all the same.")
     claude_bin: Text = _key("claude", "The program of the agent `claude`.")
     codex_bin: Text = _key("codex", "The program of the agent `codex`.")

@@ -249,7 +249,6 @@ def test_an_orphan_goes_when_its_button_is_pressed(chatty: Scene) -> None:
 
 @pytest.mark.slow
 def test_c57_twenty_sleepers_four_stalled_sends_and_a_429_hold_up_no_command(place: Scene) -> None:
-    place.configure("turns_workers = 32")
     place.serve()
     sleepers, stalled, flooded = PEOPLE[:20], PEOPLE[20:24], PEOPLE[24]
     for chat in sleepers:

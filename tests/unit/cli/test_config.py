@@ -61,7 +61,7 @@ def test_show(file: Path, home: Path, capsys: pytest.CaptureFixture[str], monkey
     for row in (
         ["channels", '["telegram"]', "file"],
         ["run_timeout", "1h", "30m", "file"],
-        ["turns_workers", "16", "default"],
+        ["turns_workers", "32", "default"],
         ["database_path", f'"{home}/push.db"', "default"],
         ["telegram.bot_token", "(hidden)", "file"],
         ["telegram.allow_user_ids", "[1,", "3]", "file"],

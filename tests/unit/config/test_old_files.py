@@ -113,7 +113,7 @@ def test_defaults_are_those_of_the_reference(loaded: Loaded, home: Path) -> None
     settings = loaded('assistant_root = "a"\nimessage.self_handles = ["a@b.c"]\n')
     assert (settings.channels, settings.agent, settings.jobs_agent) == (("imessage",), "claude", "claude")
     assert (settings.poll_interval, settings.jobs_max_timeout, settings.jobs_max_workers) == (3.0, 1800.0, 2)
-    assert (settings.turns_workers, settings.progress, settings.shutdown) == (16, "typing", "hand_over")
+    assert (settings.turns_workers, settings.progress, settings.shutdown) == (32, "typing", "hand_over")
     assert (settings.delivery.expire_after, settings.delivery.on_unknown) == (86_400.0, "once")
     assert settings.reply_marker == "\n\n-- sent by push"
     assert settings.telegram.base_file_url == "https://api.telegram.org/file"
