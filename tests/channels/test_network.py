@@ -74,7 +74,7 @@ def test_c12_floods_of_what_concerns_no_chat_are_waited_out(place: Scene) -> Non
     place.telegram.flood("answerCallbackQuery", 1000)
     gateway = place.serve()
     place.until_telegram(lambda: place.telegram.requests("setMyCommands"), "the menu")
-    assert gateway.stop() == 0
+    assert gateway.stop() == 0, gateway.err
     place.serve()
     for number in range(2):
         query = {"id": f"{number}", "from": {"id": 7, "is_bot": False}, "chat_instance": "1", "data": "of old"}
