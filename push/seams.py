@@ -40,6 +40,7 @@ SEAMS = frozenset(
         "turn.cancel_asked",
         "delivery.sending_committed",
         "delivery.part_sent",
+        "delivery.part_received",
         "delivery.delivered_committed",
         "delivery.not_sent_committed",
         "delivery.ended_committed",

@@ -10,6 +10,9 @@ import sys
 #: The variable that every process of a run inherits; its value is the run's spool folder.
 MARK = "PUSH_RUN"
 
+#: The word of a machine that does not tell its boots apart.
+NO_BOOT = "-"
+
 STARTTIME = 19  # its place in /proc/PID/stat, counted behind the name
 
 
@@ -114,7 +117,7 @@ class Ps:
 
     def boot(self) -> str:
         """A word for this boot of the machine: always the same one."""
-        return "-"
+        return NO_BOOT
 
     def start(self, pid: int) -> str | None:
         """When `pid` began; None where it is dead."""

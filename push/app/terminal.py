@@ -169,13 +169,13 @@ class Terminal:
         with lock:
             for row, event in outbox.open_for(self._gear.db, local.CHANNEL, self._user):
                 if self._is_mine(event):
-                    self._print(row, event)
+                    self._print(row, event, lock)
 
     def _right_to_print(self, wait_seconds: float) -> FileLock | None:
         path = deliver.target_lock(self._gear.settings.home.run, local.CHANNEL, self._user)
         return FileLock.take(path, wait_seconds=wait_seconds)
 
-    def _print(self, row: Outbound, event: str | None) -> None:
+    def _print(self, row: Outbound, event: str | None, lock: FileLock) -> None:
         own = event is not None and local.asked_at(event) == self._token
         refusals: list[OSError] = []
 
@@ -187,7 +187,7 @@ class Terminal:
                 raise
 
         screen = local.Screen(self._token, write)
-        sender = Sender(self._gear.db, _POLICY, partial(screen.send, row.id))
+        sender = Sender(self._gear.db, _POLICY, partial(screen.send, row.id), lock=lock)
         with suppress(StaleRow):  # a person dropped it in between
             while isinstance(outcome := sender.send(row), Waits) and not refusals and is_due(outcome.until):
                 row = outbox.get(self._gear.db, row.id)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from push import clock
 from push.delivery import notes
+from push.delivery.journal import Journal
 from push.errors import TemporaryError
 from push.ledger import outbox, pace
 from push.ledger.database import Database
+from push.locks import FileLock
 from push.model.values import (
     Delivered,
     NotSent,
@@ -47,10 +50,14 @@ SendPart = Callable[[int, Part, str], SendOutcome]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How long an unsent row is tried (seconds), and whether an unknown outcome is followed by one more send."""
+    """How long an unsent row is tried (seconds), and whether an unknown outcome is followed by one more send.
+
+    `gives_up` sleeps where push.db cannot take an outcome, and says whether to stop trying (the process ends).
+    """
 
     expire_after: float
     resend_unknown: bool
+    gives_up: Callable[[float], bool] = lambda _seconds: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +83,42 @@ class Sender:
         policy: Policy,
         send_part: SendPart,
         paces: Sequence[Pace] = (),
-        gives_up: Callable[[float], bool] = lambda _seconds: True,
+        lock: FileLock | None = None,
     ) -> None:
         """The first of `paces` is the chat's own: a pause that the service asks for stops it.
 
-        `gives_up` sleeps where push.db cannot take an outcome, and says whether to stop trying (the process ends).
+        `lock` is the stream's, whose file keeps how far a send came; without one a killed sender leaves doubt.
         """
         self._db = db
         self._policy = policy
         self._send_part = send_part
         self._paces = paces
-        self._gives_up = gives_up
+        self._journal = Journal(lock)
 
     def send(self, row: Outbound) -> Ended | Waits:
         """Send what of `row` is not delivered yet, in order, as far as budgets and outcomes allow."""
         if row.state == "sending":  # we hold the stream's lock: whoever was sending it is dead
-            return self._unknown(row, _next(row), "sender_died", "recovery")
+            return self._recover(row)
         if row.state == "waiting" and clock.now_ms() - row.since > self._policy.expire_after * 1000:
             outbox.end(self._db, row, "failed", "expired")
             return Ended(delivered=False)
+        self._journal.claimed(row.id)
         free = outbox.claim(self._db, row, self._paces)
         return Waits(free) if free is not None else self._send(row)
+
+    def _recover(self, row: Outbound) -> Ended | Waits:
+        """Take up what a killed sender left: what it came to where that is proven, else as an unknown outcome."""
+        part = next(part for part in row.parts if not part.delivered)
+        outcome = self._journal.proof(row.id, part.seq)
+        match outcome:
+            case Delivered(receipt):
+                until = outbox.part_delivered(self._db, row, part.seq, receipt, self._paces)
+                is_last = part.seq == row.parts[-1].seq
+                return Ended(delivered=True) if is_last else Waits(until or clock.now_ms())
+            case Unknown(reason):
+                return self._unknown(row, part, reason, "recovery")
+            case _:
+                return self._not_delivered(row, part, outcome)
 
     def _send(self, row: Outbound) -> Ended | Waits:
         row = outbox.get(self._db, row.id)
@@ -105,8 +127,8 @@ class Sender:
             if part.delivered:
                 continue
             note = notes.before(row, part, len(missed))
-            outcome = self._send_part(part.seq, part.part, note)
-            seam("delivery.part_sent")
+            outcome = self._attempt(row, part, note)
+            seam("delivery.part_received")
             if not isinstance(outcome, Delivered):
                 return self._store(partial(self._not_delivered, row, part, outcome))
             if missed and note == notes.undelivered(len(missed)):
@@ -118,6 +140,18 @@ class Sender:
                 return Waits(until)
         return Ended(delivered=True)
 
+    def _attempt(self, row: Outbound, part: OutboundPart, note: str) -> SendOutcome:
+        self._journal.handed(row.id, part.seq)
+        outcome = self._send_part(part.seq, part.part, note)
+        seam("delivery.part_sent")
+        match outcome:
+            case Delivered(receipt):
+                self._journal.received(row.id, part.seq, receipt)
+            case NotSent() | Refused():
+                with suppress(OSError):
+                    self._journal.claimed(row.id)
+        return outcome
+
     def _store(self, outcome: Callable[[], T]) -> T:
         """What became of a send is known to us alone: forgotten, it would be unknown, and sent twice."""
         while True:
@@ -125,7 +159,7 @@ class Sender:
                 return outcome()
             except TemporaryError:
                 log.warning("what became of a send cannot be stored; trying on")
-                if self._gives_up(_STORE_AGAIN_SECONDS):
+                if self._policy.gives_up(_STORE_AGAIN_SECONDS):
                     raise
 
     def _not_delivered(self, row: Outbound, part: OutboundPart, outcome: NotSent | Refused | Unknown) -> Ended | Waits:
@@ -157,8 +191,3 @@ class Sender:
             return Ended(delivered=False)
         outbox.unknown(self._db, row, part.seq, reason, by)
         return Waits(clock.now_ms())
-
-
-def _next(row: Outbound) -> OutboundPart:
-    """The part that a dead sender had in hand."""
-    return next(part for part in row.parts if not part.delivered)

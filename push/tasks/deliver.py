@@ -57,7 +57,8 @@ class Deliver:
         settings, self._db, self._stop = gear
         self._stream = stream
         self._run_dir = settings.home.run
-        self._policy = Policy(settings.delivery.expire_after, settings.delivery.on_unknown == "once")
+        resends = settings.delivery.on_unknown == "once"
+        self._policy = Policy(settings.delivery.expire_after, resends, self._stop.wait)
         self._channels = channels
         self._ring, self._later = bells
 
@@ -72,7 +73,7 @@ class Deliver:
             return  # whoever holds it looks again after unlocking
         until = None
         try:
-            until = self._work(channel, target)
+            until = self._work(channel, target, lock)
         except (TemporaryError, OSError):
             log.exception("deliveries to a target of %s are held up", name)
             return
@@ -80,7 +81,7 @@ class Deliver:
             lock.unlock()
         self._look_again(name, target, until)
 
-    def _work(self, channel: Connected, target: str) -> int | None:
+    def _work(self, channel: Connected, target: str, lock: FileLock) -> int | None:
         """Returns when to go on, where the row that was left does not say so itself."""
         for _ in range(BUDGET):
             row = outbox.head(self._db, channel.name, target, self._stream)
@@ -89,7 +90,7 @@ class Deliver:
             if (until := self._overtaken_until(channel, target)) is not None:
                 return until
             try:
-                outcome = self._send(channel, row)
+                outcome = self._send(channel, row, lock)
             except StaleRow:
                 continue  # a person dropped it in between
             if isinstance(outcome, Waits) and not is_due(outcome.until):
@@ -103,11 +104,11 @@ class Deliver:
             return None
         return max(clock.now_ms() + _GIVE_WAY_MS, pace.free_at(self._db, channel.name, channel.paces(target)))
 
-    def _send(self, channel: Connected, row: Outbound) -> Ended | Waits:
+    def _send(self, channel: Connected, row: Outbound, lock: FileLock) -> Ended | Waits:
         def send_part(_sequence: int, part: Part, note: str) -> SendOutcome:
             return channel.send(row.target, part, note)
 
-        return Sender(self._db, self._policy, send_part, channel.paces(row.target), self._stop.wait).send(row)
+        return Sender(self._db, self._policy, send_part, channel.paces(row.target), lock).send(row)
 
     def _look_again(self, name: str, target: str, until: int | None) -> None:
         """What was committed while we unlocked was told to nobody."""

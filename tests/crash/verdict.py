@@ -63,14 +63,17 @@ def _outbound(site: Site) -> list[str]:
 def _histories(site: Site) -> list[str]:
     """Each row's history begins at birth, follows the machine's table without a gap, and ends in the row's state."""
     histories: dict[tuple[str, int], list[tuple[str | None, str, str]]] = defaultdict(list)
-    sql = "SELECT machine, row_id, source, target, actor FROM transition ORDER BY id"
-    for machine, row, source, target, actor in site.query(sql):
-        histories[machine, row].append((source, target, actor))
-    states = {
-        (machine, row): state
-        for machine in ("turn", "outbound")
-        for row, state in site.query(f"SELECT id, state FROM {machine}")
-    }
+    states: dict[tuple[str, int], str] = {}
+    sql = (  # one statement sees one moment: a row may move meanwhile
+        "SELECT machine, row_id, source, target, actor, NULL, id FROM transition UNION ALL "
+        "SELECT 'turn', id, NULL, NULL, NULL, state, 0 FROM turn UNION ALL "
+        "SELECT 'outbound', id, NULL, NULL, NULL, state, 0 FROM outbound ORDER BY 7"
+    )
+    for machine, row, source, target, actor, state, _ in site.query(sql):
+        if state is not None:
+            states[machine, row] = state
+        else:
+            histories[machine, row].append((source, target, actor))
     found = [f"{key} has no history" for key in states.keys() - histories.keys()]
     for key, steps in histories.items():
         found += _history(key, steps, states.get(key))

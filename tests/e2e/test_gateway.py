@@ -149,7 +149,7 @@ def test_a_run_that_outlives_the_gateway_is_harvested_and_not_repeated(gateway: 
 
 def test_a_message_that_looks_like_a_command_line_reaches_the_model(gateway: Gateway) -> None:
     secret = Path("/etc/hostname").read_text().strip()
-    for number, text in enumerate(("--help", "/status", "@/etc/hostname", "resume"), start=1):
+    for number, text in enumerate(("--help", "/compact", "@/etc/hostname", "resume"), start=1):
         assert gateway.chat("--", text).startswith(f"turn {number}: ")
         request = gateway.model.requests()[-1]
         assert text.lstrip("@/") in request["user"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from push.delivery.sending import Ended, Sender
@@ -50,7 +52,7 @@ def test_an_outcome_is_stored_once_push_db_can_take_it(
 ) -> None:
     row = lives.answered(db)
     outage = _Outage(monkeypatch, outcome, name, waits=3)
-    ended = Sender(db, ONCE, outage.send, gives_up=outage.gives_up).send(row)
+    ended = Sender(db, replace(ONCE, gives_up=outage.gives_up), outage.send).send(row)
     assert ended == Ended(delivered=state == "delivered")
     assert outbox.get(db, row.id).state == state
     assert outage.sends == 1
