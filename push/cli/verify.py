@@ -34,5 +34,7 @@ def verify(ctx: click.Context) -> int:
         count = len(damages) + sum(proof.omitted.values())
         output.note(f"{count} damage{'s' if count > 1 else ''}. What each means: docs/reference/verify.md")
         return 1
-    output.emit(f"All is accounted for: {proof.turns} turns, {proof.deliveries} deliveries.")
+    turns = "1 turn" if proof.turns == 1 else f"{proof.turns} turns"
+    deliveries = "1 delivery" if proof.deliveries == 1 else f"{proof.deliveries} deliveries"
+    output.emit(f"All is accounted for: {turns}, {deliveries}.")
     return 0

@@ -20,6 +20,9 @@ from push.model.machines import OUTBOUND
 LETTERS: Final = {"turn": "t", "delivery": "d", "rejected": "x"}
 #: Why a delivery is listed that was delivered: a send of it, or of a part, had an outcome that nobody could know.
 TWICE: Final = "possibly_twice"
+#: Why one is listed that was not tried yet: it stands behind others, or its chat or channel is held up.
+BEHIND: Final = "behind_others"
+_HELD_UP_SECONDS = 60
 
 _TURN = (
     "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, t.reason, c.key, t.channel, t.target, "
@@ -27,7 +30,8 @@ _TURN = (
 )
 _DELIVERY = (
     "SELECT 'delivery', o.id, o.state, o.attempt, o.delays, o.not_before, "
-    f"CASE WHEN o.state = 'delivered' AND o.repeat THEN '{TWICE}' ELSE o.reason END, "
+    f"CASE WHEN o.state = 'delivered' AND o.repeat THEN '{TWICE}' WHEN o.state = 'pending' THEN '{BEHIND}' "
+    "ELSE o.reason END, "
     "c.key, o.channel, o.target, o.created_at "
     "FROM outbound o {by} JOIN conversation c ON c.id = o.conversation_id WHERE "
 )
@@ -36,6 +40,10 @@ _REJECTED = (
 )
 _WAITING_TURNS = f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL)"
 _WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting' AND o.reason IS NOT '{PACED}'"
+_HELD_UP = (
+    f"o.state IN {OUTBOUND_OPEN} AND o.state = 'pending' AND o.channel <> 'local' "
+    f"AND o.created_at < 1000 * (CAST(strftime('%s', 'now') AS INTEGER) - {_HELD_UP_SECONDS})"
+)
 _FAILED_TURNS = "t.state = 'failed' AND t.dismissed_at IS NULL"
 _REPEATED = "o.state = 'delivered' AND o.repeat = 1 AND o.dismissed_at IS NULL"
 _REPEAT = (
@@ -46,6 +54,7 @@ _REPEAT = (
 QUERIES = (
     f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_WAITING_DELIVERIES} ORDER BY o.id LIMIT ?",
+    f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_HELD_UP} ORDER BY o.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_stuck')} o.state IN {OUTBOUND_STUCK} ORDER BY o.id DESC LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_repeated')} {_REPEATED} ORDER BY o.id DESC LIMIT ?",
     f"{_TURN.format(by='INDEXED BY turn_failed')} {_FAILED_TURNS} ORDER BY t.id DESC LIMIT ?",

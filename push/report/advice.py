@@ -7,7 +7,7 @@ Owns one sentence or command per reason; does not own the reasons (`push.gateway
 from __future__ import annotations
 
 from push.delivery.sending import MAX_ATTEMPTS
-from push.ledger.retries import TWICE, Retry
+from push.ledger.retries import BEHIND, TWICE, Retry
 from push.providers.local import CHANNEL
 from push.tasks.turns import MAX_DELAYS
 
@@ -41,6 +41,7 @@ _REFUSED = {
         ("text_empty", "text_too_long", "too_large", "entities_refused", "bad_target"), "push retries show {id}"
     ),
     TWICE: "push retries drop {id}",
+    BEHIND: "push status",
 }
 
 

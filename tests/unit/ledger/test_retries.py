@@ -134,6 +134,15 @@ def test_a_row_between_two_of_its_parts_is_on_its_way(db: Database) -> None:
     assert (outbox.get(db, row.id).state, listed(db)) == ("waiting", [])
 
 
+def test_an_answer_that_nobody_could_send_for_a_minute_is_listed(db: Database) -> None:
+    network.command(db)
+    lives.answered(db, "ann")  # the terminal's waits for a terminal
+    assert listed(db) == []
+    with db.write():
+        db.execute("UPDATE outbound SET created_at = created_at - 61000")
+    assert listed(db) == [("d1", "pending", "behind_others")]
+
+
 def test_a_rejected_update_is_kept_as_it_came_and_leaves_the_list(db: Database) -> None:
     number = arrivals.reject(db, network.reading(9), '{"update_id": 9}', "malformed")
     assert listed(db) == [("x1", "rejected", "malformed")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from push.gateway import replies
-from push.ledger.retries import TWICE, Retry
+from push.ledger.retries import BEHIND, TWICE, Retry
 from push.providers.telegram import outcomes
 from push.report import advice
 
@@ -68,5 +68,5 @@ def test_attempts(given: Retry, attempts: tuple[int, int | None]) -> None:
 def test_every_refusal_that_it_knows_exists() -> None:
     """A reason that its channel renamed would silently lose its hint."""
     known = {code for _, code in outcomes._FINAL} | set(outcomes._NOT_EXECUTED.values())
-    known |= {"forbidden", "too_large", "bad_target", "certificate_rejected", "proxy_refused", TWICE}
+    known |= {"forbidden", "too_large", "bad_target", "certificate_rejected", "proxy_refused", TWICE, BEHIND}
     assert advice._REFUSED.keys() <= known
