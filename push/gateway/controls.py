@@ -48,19 +48,25 @@ class Controls:
 
     def _stop(self, command: Turn) -> str:
         """Stop what ran when the command was accepted: never what has come, or begun, in its place since."""
-        ended = line.ended_since(self._db, command)
-        if ended:
-            number, state = ended[0]
-            return f"Message {number} is stopped." if state == "cancelled" else _BY_ITSELF
+        if said := self._ended(command):
+            return said
         places = self._before(command)
         if not places:
             return _NOTHING
         head = places[0]
         if not cancelling.cancel(self._db, self._spools, head.id):
-            return _BY_ITSELF
+            return self._ended(command) or _BY_ITSELF  # between the two looks
         if head.state != "running":
             return f"Nothing runs here. {_taken(head)}{_more(len(places) - 1)}"
         return f"{_stopping(head)}{_more(len(places) - 1)}"
+
+    def _ended(self, command: Turn) -> str:
+        """What became of the message that ended first since the command was accepted; "" where none did."""
+        ended = line.ended_since(self._db, command)
+        if not ended:
+            return ""
+        number, state = ended[0]
+        return f"Message {number} is stopped." if state == "cancelled" else _BY_ITSELF
 
     def _stop_all(self, command: Turn) -> str:
         """Take back what waits, then stop what runs, so that nothing of it can begin in between."""

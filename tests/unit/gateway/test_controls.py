@@ -11,7 +11,7 @@ from push import clock
 from push.agents import process
 from push.agents import spool as spooling
 from push.agents.spool import Spool
-from push.gateway import presses
+from push.gateway import cancelling, presses
 from push.gateway.controls import Controls
 from push.ledger import line, pace, turns
 from push.ledger.database import Database
@@ -115,6 +115,19 @@ def test_a_repeated_stop_stops_no_second_message(desk: Desk, begins: str) -> Non
     assert desk.now(first).state == "cancelled"
     assert not desk.asked(second)
     assert desk.now(second).state != "cancelled"
+
+
+def test_what_ends_between_the_looks_of_a_repeated_stop_is_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, command = desk.running("one"), desk.send("/stop")
+    look = cancelling.cancel
+
+    def cancel(db: Database, spools: Path, turn_id: int) -> bool:
+        process.cancel(Spool.at(spools, f"t{turn_id}-1"))  # a gateway that was killed had asked for it
+        desk.end(first)
+        return look(db, spools, turn_id)
+
+    monkeypatch.setattr(cancelling, "cancel", cancel)
+    assert desk.controls.run(command) == f"Message {first.id} is stopped."
 
 
 def test_a_stop_that_comes_too_late_does_not_stop_the_next(desk: Desk) -> None:
