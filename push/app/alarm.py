@@ -40,13 +40,13 @@ class Deafness:
         seconds = clock.monotonic() - self._heard_at
         if self._told or seconds < DEAF_SECONDS:
             return
-        self._told = True
         text = f"⚠️ Push has not been able to read {self._channel} for {seconds / 60:.0f} minutes: {note}"
         try:
             found = conversations.newest_elsewhere(self._gear.db, self._channel, self._gear.settings.channels)
             if found is None:
                 return
             outbox.enqueue_notice(self._gear.db, found.id, found.target, "deaf", (Part(text),))
+            self._told = True
         except PushError as exc:
             log.warning("the owner could not be told: %s", exc.message)
             return
