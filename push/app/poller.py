@@ -101,6 +101,7 @@ class Poller:
             while not self._gear.stop.wait(pause):
                 pause = self._round()
         finally:
+            self._refusals.close()
             self._gear.db.close_thread()
 
     def _round(self) -> float:

@@ -5,6 +5,7 @@ Owns that a flood of strangers fills neither disk nor log; does not own who is r
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from push import clock
@@ -49,6 +50,10 @@ class Refusals:
         if self._strangers:
             allowlist.refuse(self._db, self._channel, dict(self._strangers))
             self._strangers.clear()
+
+    def close(self) -> None:
+        """The channel is read no more: what this minute has counted is recorded."""
+        self._end(math.inf)
 
     def _end(self, now: float) -> None:
         for key, (since, more) in list(self._minutes.items()):
