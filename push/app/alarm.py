@@ -13,9 +13,8 @@ from push.ledger import conversations, outbox
 from push.model.values import Part
 from push.tasks import deliver
 from push.tasks.bells import Bells
+from push.tasks.roles import DEAF_SECONDS
 from push.tasks.turns import Gear
-
-DEAF_SECONDS = 300.0
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from push.tasks.roles import Holder
-
-#: A channel that has not answered for so long is deaf: by then the owner is told, and status says so.
-DEAF_MS = 300_000
+from push.tasks.roles import DEAF_SECONDS, Holder
 
 _POLL = "poll"
 _GOOD = ".good"  # the loop of a channel's last good poll, behind the channel's name
@@ -47,7 +44,8 @@ def of(holders: Sequence[Holder], at: int) -> Iterator[ChannelState]:
                 continue
             good_at = holder.loops[name + _GOOD][0] if name + _GOOD in holder.loops else None
             heard_at = holder.started_at if good_at is None else good_at
-            yield ChannelState(name, note, note_at, good_at, heard_at if at - heard_at >= DEAF_MS else None)
+            is_deaf = at - heard_at >= DEAF_SECONDS * 1000
+            yield ChannelState(name, note, note_at, good_at, heard_at if is_deaf else None)
 
 
 def is_of_channel(holder: Holder, loop: str) -> bool:

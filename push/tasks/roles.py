@@ -20,6 +20,8 @@ from push.locks import FileLock, is_held
 
 CONSUMER_SLOTS = 16
 SINGLE = ("poll", "scheduler")
+#: A channel that was not read for so long is deaf: status says so, and the owner is told elsewhere.
+DEAF_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)

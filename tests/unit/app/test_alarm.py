@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from push import clock
-from push.app.alarm import DEAF_SECONDS, Deafness
+from push.app.alarm import Deafness
 from push.app.gear import open_gear
 from push.app.terminal import Printed, Terminal
 from push.config.load import load_or_default
 from push.ledger import turns
 from push.ledger.verify import verify
 from push.tasks.bells import Bells
+from push.tasks.roles import DEAF_SECONDS
 from push.tasks.turns import Gear
 from tests.ledger.lives import rendered
 
