@@ -50,6 +50,7 @@ def build(path: Path | None, table: FileTable, places: Places, written: frozense
         imessage=_imessage(table),
         voice=_voice(table),
         sentry=_sentry(table),
+        retention=values.Retention(**dict(table.retention)),
         primary_delivery=values.PrimaryDelivery(primary.channel, primary.target) if primary else None,
         routes=tuple(values.Route(route.thread, route.channel, route.agent) for route in table.routes),
         secrets=_secrets(table),

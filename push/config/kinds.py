@@ -127,12 +127,28 @@ class _Duration:
         return seconds
 
 
+class _Keep(_Duration):
+    """As a duration, or "forever", which is None."""
+
+    def __init__(self, least: float, most: float) -> None:
+        super().__init__(least, most)
+        self.expected += ', or "forever"'
+
+    def read(self, value: object) -> float | None:
+        return None if value == "forever" else self(value)
+
+
 _DURATION_SCHEMA = WithJsonSchema({"type": "string", "examples": ["90s", "10m", "1h 30m"]})
 
 #: The longest wait is bounded by what the operating system's timers take (24 days in milliseconds).
 Timeout = Annotated[float, BeforeValidator(_Duration(1.0, 7 * DAY)), _DURATION_SCHEMA]
 Pause = Annotated[float, BeforeValidator(_Duration(0.1, DAY)), _DURATION_SCHEMA]
 Age = Annotated[float, BeforeValidator(_Duration(60.0, 365 * DAY)), _DURATION_SCHEMA]
+Keep = Annotated[
+    float | None,
+    BeforeValidator(_Keep(3600.0, 36_525 * DAY).read),
+    WithJsonSchema({"type": "string", "examples": ["30d", "1y", "forever"]}),
+]
 
 Text = Annotated[str, AfterValidator(_text)]
 EnvName = Annotated[str, AfterValidator(_env_name)]

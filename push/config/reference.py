@@ -32,7 +32,7 @@ effect, `push config schema` prints the JSON schema for editors. A path is absol
 This version has the terminal and Telegram as channels. Of channels and features that are still to come, the keys are
 checked, so that a file of an earlier implementation loads, and otherwise not used: `poll_interval`, `reply_marker`,
 `drafts_dir`, `primary_delivery`, `jobs_*` but for `jobs_run_dir`, `telegram.base_file_url`, and the tables `imessage`,
-`voice`, `retention`, `reply` and `vault`. Their secrets are hidden from logs and agents all the same.
+`voice`, `reply` and `vault`. Their secrets are hidden from logs and agents all the same.
 
 With Telegram on, the bot's token must be there when a gateway starts, in the file or in the variable. Both allowlists
 may be empty: nobody is let in then but by `push allow add`, which takes effect at once, and `push doctor` warns where

@@ -19,6 +19,7 @@ from push.config.kinds import (
     Channel,
     Dsn,
     EnvName,
+    Keep,
     Pause,
     TelegramId,
     Text,
@@ -111,6 +112,15 @@ class SentryTable(_Table):
     traces_sample_rate: Annotated[float, Field(ge=0.0, le=1.0)] = _key(0.0, "The share of work that is traced.")
 
 
+class RetentionTable(_Table):
+    """How long what is over is kept. A message's id is kept for ever, so that it is never answered again."""
+
+    history: Keep = _key("forever", "Texts of messages and answers, and what is listed as rejected.")
+    audit: Keep = _key("90d", "Records of the audit log.")
+    logs: Keep = _key("30d", "Logs.")
+    spool: Keep = _key("7d", "What runs left behind that nobody needs any more.")
+
+
 class ReservedTable(_Table):
     """Reserved: it holds no key in this version."""
 
@@ -160,7 +170,7 @@ class FileTable(_Table):
     primary_delivery: PrimaryDeliveryTable | None = _key(None, "")
     routes: list[RouteTable] = _key([], "")
     sentry: SentryTable = _key(SentryTable(), "")
-    retention: ReservedTable = _key(ReservedTable(), "")
+    retention: RetentionTable = _key(RetentionTable(), "")
     reply: ReservedTable = _key(ReservedTable(), "")
     vault: ReservedTable = _key(ReservedTable(), "")
 

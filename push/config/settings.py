@@ -74,6 +74,16 @@ class Sentry:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long what is over is kept, in seconds; None is for ever."""
+
+    history: float | None
+    audit: float | None
+    logs: float | None
+    spool: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class PrimaryDelivery:
     """Where proactive output goes. Whether the channel is on and the target allowed is asked when it is used."""
 
@@ -135,6 +145,7 @@ class Settings:
     imessage: IMessage
     voice: Voice
     sentry: Sentry
+    retention: Retention
     primary_delivery: PrimaryDelivery | None
     routes: tuple[Route, ...]
     secrets: tuple[SecretStr, ...]

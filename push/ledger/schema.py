@@ -207,6 +207,23 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             edited_at INTEGER NOT NULL
         ) STRICT""",
     ),
+    (
+        # A restored copy answers nothing by itself: what was open in it, or written before, waits for a person.
+        "ALTER TABLE turn ADD COLUMN held_at INTEGER",
+        "ALTER TABLE outbound ADD COLUMN held_at INTEGER",
+        "CREATE INDEX turn_held ON turn (id) WHERE held_at IS NOT NULL",
+        "CREATE INDEX outbound_held ON outbound (id) WHERE held_at IS NOT NULL",
+        # A paused conversation takes messages and runs none.
+        "ALTER TABLE conversation ADD COLUMN paused_at INTEGER",
+        "CREATE INDEX conversation_paused ON conversation (id) WHERE paused_at IS NOT NULL",
+        # Texts that were kept as long as the owner wants; the rows, and their event ids, stay.
+        "ALTER TABLE turn ADD COLUMN erased_at INTEGER",
+        "ALTER TABLE outbound ADD COLUMN erased_at INTEGER",
+        "CREATE INDEX turn_kept ON turn (finished_at) WHERE erased_at IS NULL AND finished_at IS NOT NULL",
+        "CREATE INDEX outbound_kept ON outbound (finished_at) WHERE erased_at IS NULL AND finished_at IS NOT NULL",
+        # Instants of the whole home: `restored`, `erased`.
+        "CREATE TABLE milestone (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    ),
 )
 
 VERSION: Final = len(MIGRATIONS)
