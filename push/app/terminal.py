@@ -21,7 +21,7 @@ from push.app.consumer import Consumer
 from push.delivery.sending import Policy, Sender, Waits
 from push.errors import ConflictError
 from push.gateway import cancelling, intake
-from push.ledger import outbox, turns
+from push.ledger import conversations, outbox, turns
 from push.ledger.moves import StaleRow
 from push.locks import FileLock
 from push.model.machines import TURN
@@ -99,6 +99,12 @@ class Terminal:
         self._consumer = Consumer(self._gear, "push chat")
         self._consumer.start()
         return True
+
+    @property
+    def paused_conversation(self) -> str | None:
+        """The name of this terminal's conversation while it is paused: nothing is answered in it."""
+        mine = local.conversation(self._user)
+        return next((row.conversation for row in conversations.paused(self._gear.db) if row.conversation == mine), None)
 
     @property
     def somebody_answers(self) -> bool:

@@ -100,6 +100,10 @@ def _show(printed: Printed) -> None:
 def _talk(terminal: Terminal, text: str | None) -> None:
     if terminal.ensure_consumer():
         output.note("No gateway is running, so this terminal answers by itself.")
+    if paused := terminal.paused_conversation:
+        from push.report import hints
+
+        output.note(f"{paused} is paused: nothing is answered until {hints.resume(paused)}")
     terminal.look()
     if text is not None:
         terminal.submit(_one_message(text))

@@ -180,8 +180,14 @@ def _never_a_message(row: Retry) -> ConflictError:
 
 
 def _turn_now(db: Database, row: Retry) -> None:
+    from push.ledger import retries as rows
     from push.ledger import turns
+    from push.report import advice
 
+    if row.reason == rows.PAUSED:
+        raise ConflictError(
+            f"{row.id} is not tried now", why="its conversation is paused", hint=advice.hint(row), code="paused"
+        )
     if turns.now_due(db, row.number):
         return
     again = "it failed, and whoever sent it was told" if row.state == "failed" else f"it is {row.state}"

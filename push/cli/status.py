@@ -110,6 +110,8 @@ def _messages(backlog: Backlog, taken: Snapshot) -> Iterator[str]:
         yield f"t{row.number}  {row.conversation}  postponed ({row.reason}), next try {_next(row.not_before, taken.at)}"
     if backlog.postponed > len(taken.postponed):
         yield f"and {backlog.postponed - len(taken.postponed)} more postponed"
+    for paused in backlog.paused[:_MOST_TARGETS]:
+        yield f"{paused.conversation}  paused {records.ago(paused.since, taken.at)}, {paused.waiting} waiting"
     if backlog.rejected:
         yield f"{backlog.rejected} that could not be stored"
 

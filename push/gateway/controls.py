@@ -11,7 +11,7 @@ from pathlib import Path
 from push import clock
 from push.gateway import cancelling, commands, standing
 from push.gateway.quantities import counted, span
-from push.ledger import line
+from push.ledger import conversations, line
 from push.ledger.database import Database
 from push.ledger.line import Place
 from push.model.values import Turn
@@ -95,7 +95,7 @@ class Controls:
         an earlier `/now`.
         """
         places = line.of(self._db, conversation_id)
-        wishes = _wishes(places)
+        wishes = self._wishes(conversation_id, places)
         if not wishes:
             return None
         newest, head = max(wishes, key=lambda place: place.id), places[0]
@@ -106,11 +106,13 @@ class Controls:
 
     def newest_wish(self, conversation_id: int) -> int | None:
         """The newest message that waits to be handled before what runs."""
-        return max((place.id for place in _wishes(line.of(self._db, conversation_id))), default=None)
+        wishes = self._wishes(conversation_id, line.of(self._db, conversation_id))
+        return max((place.id for place in wishes), default=None)
 
-
-def _wishes(places: list[Place]) -> list[Place]:
-    return [place for place in places if place.ahead and not place.has_begun]
+    def _wishes(self, conversation_id: int, places: list[Place]) -> list[Place]:
+        """None in a paused conversation: what makes way there would make it for nothing."""
+        wishes = [place for place in places if place.ahead and not place.has_begun]
+        return [] if wishes and conversations.is_paused(self._db, conversation_id) else wishes
 
 
 def _stopping(place: Place) -> str:

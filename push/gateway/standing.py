@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from push import clock
 from push.gateway.quantities import counted, span
-from push.ledger import backlog, line, pace
+from push.ledger import backlog, conversations, line, pace
 from push.ledger.backlog import MOST_FAILED, Backlog
 from push.ledger.database import Database
 from push.ledger.line import Place
@@ -22,6 +22,8 @@ def text(db: Database, conversation_id: int, loops: Mapping[str, tuple[int, str]
     """The whole answer. `loops` maps the poller's loops to (last beat, note)."""
     now = clock.now_ms()
     lines = [_here(line.of(db, conversation_id), now)]
+    if conversations.is_paused(db, conversation_id):
+        lines.append("This conversation is paused: nothing new is begun until it is resumed on the machine.")
     found = backlog.read(db)
     lines.append(_everywhere(found, line.open_commands(db)))
     lines += _channels(loops, now)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from push.ledger import pace
+from push.ledger import conversations, pace
+from push.ledger.conversations import PAUSED, Paused
 from push.ledger.database import Database, Row
 from push.ledger.pace import Pause
 from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
@@ -39,6 +40,7 @@ class Backlog:
     """What is open or stuck, at one instant. `waiting_for` counts open deliveries per (channel, target).
 
     `repeated` counts delivered ones that the person possibly has twice, `rejected` updates that could never be stored.
+    `pauses` are chats that their service has paused, `paused` conversations that a person has.
     """
 
     turns: dict[str, int] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Backlog:
     repeated: int = 0
     rejected: int = 0
     pauses: tuple[Pause, ...] = ()
+    paused: tuple[Paused, ...] = ()
 
 
 def read(db: Database) -> Backlog:
@@ -62,7 +65,8 @@ def read(db: Database) -> Backlog:
             f"SELECT state, count(*), min(queued_at) FROM turn WHERE state IN {TURN_OPEN} GROUP BY state"
         )
         postponed = db.one(
-            f"SELECT count(*) FROM turn WHERE state IN {TURN_OPEN} AND (state = 'waiting' OR not_before IS NOT NULL)"
+            f"SELECT count(*) FROM turn WHERE state IN {TURN_OPEN} AND (state = 'waiting' OR not_before IS NOT NULL) "
+            f"AND (state = 'running' OR conversation_id NOT IN {PAUSED})"
         )
         running = db.rows(_RUNNING)
         open_deliveries = db.rows(
@@ -86,6 +90,7 @@ def read(db: Database) -> Backlog:
             repeated=_upto(db, "outbound WHERE state = 'delivered' AND repeat = 1 AND dismissed_at IS NULL"),
             rejected=_upto(db, "rejected INDEXED BY rejected_listed WHERE dismissed_at IS NULL"),
             pauses=tuple(pace.pauses(db)),
+            paused=tuple(conversations.paused(db)),
         )
 
 

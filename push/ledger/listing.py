@@ -139,7 +139,8 @@ class TurnRecord:
 class ConversationLine:
     """A conversation in a list; `last_at` is when its newest message came in.
 
-    `agent` and `model` are what a person chose for it in the chat; None: as the settings say.
+    `agent` and `model` are what a person chose for it in the chat; None: as the settings say. `paused_at` is since when
+    nothing is begun in it.
     """
 
     conversation: str
@@ -150,6 +151,7 @@ class ConversationLine:
     open: int
     agent: str | None = None
     model: str | None = None
+    paused_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +264,8 @@ def conversations(db: Database, limit: int) -> list[ConversationLine]:
     """Conversations, the one that spoke last first."""
     rows = db.rows(
         "SELECT c.key, c.channel, c.created_at, l.id, t.queued_at, "
-        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}), c.agent, c.model "
+        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}), "
+        "c.agent, c.model, c.paused_at "
         "FROM (SELECT c.id AS conversation_id, (SELECT max(t.id) FROM turn t WHERE t.conversation_id = c.id) AS id "
         "FROM conversation c ORDER BY 2 DESC LIMIT ?) l "
         "JOIN conversation c ON c.id = l.conversation_id LEFT JOIN turn t ON t.id = l.id ORDER BY l.id DESC",
@@ -275,7 +278,8 @@ def conversation(db: Database, key: str) -> ConversationLine | None:
     """One conversation by its key."""
     row = db.one(
         "SELECT c.key, c.channel, c.created_at, t.id, t.queued_at, "
-        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}), c.agent, c.model "
+        f"(SELECT count(*) FROM turn o WHERE o.conversation_id = c.id AND o.state IN {TURN_OPEN}), "
+        "c.agent, c.model, c.paused_at "
         "FROM conversation c LEFT JOIN turn t ON t.id = "
         "(SELECT max(n.id) FROM turn n WHERE n.conversation_id = c.id) WHERE c.key = ?",
         (key,),

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from push import clock
+from push.ledger.conversations import PAUSED as PAUSED_CONVERSATIONS
 from push.ledger.database import Database
 from push.ledger.moves import move
 from push.ledger.outbox import PACED
@@ -23,9 +24,13 @@ TWICE: Final = "possibly_twice"
 #: Why one is listed that was not tried yet: it stands behind others, or its chat or channel is held up.
 BEHIND: Final = "behind_others"
 _HELD_UP_SECONDS = 60
+#: Why a message is listed that is not tried: its conversation is paused.
+PAUSED: Final = "paused"
 
 _TURN = (
-    "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, t.reason, c.key, t.channel, t.target, "
+    "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, "
+    f"CASE WHEN c.paused_at IS NOT NULL AND t.state IN ('queued','waiting') AND t.lane = 'turns' THEN '{PAUSED}' "
+    "ELSE t.reason END, c.key, t.channel, t.target, "
     "t.received_at FROM turn t {by} JOIN conversation c ON c.id = t.conversation_id WHERE "
 )
 _DELIVERY = (
@@ -38,7 +43,14 @@ _DELIVERY = (
 _REJECTED = (
     "SELECT 'rejected', id, 'rejected', 0, 0, NULL, reason, NULL, channel, NULL, rejected_at FROM rejected {by} WHERE "
 )
-_WAITING_TURNS = f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL)"
+_WAITING_TURNS = (
+    f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL) "
+    f"AND (t.state = 'running' OR t.conversation_id NOT IN {PAUSED_CONVERSATIONS})"
+)
+_PAUSED_TURNS = (
+    f"t.state IN {TURN_OPEN} AND t.state <> 'running' AND t.lane = 'turns' "
+    f"AND t.conversation_id IN {PAUSED_CONVERSATIONS}"
+)
 _WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting' AND o.reason IS NOT '{PACED}'"
 _HELD_UP = (
     f"o.state IN {OUTBOUND_OPEN} AND o.state = 'pending' AND o.channel <> 'local' "
@@ -53,6 +65,7 @@ _REPEAT = (
 #: Each reads its partial index: of the rows that ended well, none is looked at.
 QUERIES = (
     f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?",
+    f"{_TURN.format(by='INDEXED BY turn_open')} {_PAUSED_TURNS} ORDER BY t.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_WAITING_DELIVERIES} ORDER BY o.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_HELD_UP} ORDER BY o.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_stuck')} o.state IN {OUTBOUND_STUCK} ORDER BY o.id DESC LIMIT ?",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from push import clock
-from push.ledger import arrivals, outbox
+from push.ledger import arrivals, conversations, outbox
 from push.ledger.database import Database, Row
 from push.ledger.moves import StaleRow, move
 from push.ledger.schema import TURN_OPEN
@@ -24,14 +24,17 @@ _FIELDS = tuple(field for field in Turn.__slots__ if field != "plan")
 _FROM = "FROM turn t JOIN conversation c ON c.id = t.conversation_id"
 #: What has begun goes on; then what a person wanted at once (`/now`); then in order.
 _ORDER = "(t.state = 'queued' AND t.attempt = 0), t.ahead DESC, t.id"
+#: In a paused conversation what runs goes on, and nothing else begins.
+_GOES_ON = f"(t.state = 'running' OR t.conversation_id NOT IN {conversations.PAUSED})"
 _HEAD = (
     f"SELECT {_COLUMNS} {_FROM} WHERE t.conversation_id = ? AND t.state IN {TURN_OPEN} AND t.lane = 'turns' "
-    f"ORDER BY {_ORDER} LIMIT 1"
+    f"AND {_GOES_ON} ORDER BY {_ORDER} LIMIT 1"
 )
 _HEADS = (
     "SELECT conversation_id, not_before FROM (SELECT t.conversation_id, t.not_before, "
     f"row_number() OVER (PARTITION BY t.conversation_id ORDER BY {_ORDER}) AS place "
-    f"FROM turn t INDEXED BY turn_open WHERE t.state IN {TURN_OPEN} AND t.lane = 'turns') WHERE place = 1"
+    f"FROM turn t INDEXED BY turn_open WHERE t.state IN {TURN_OPEN} AND t.lane = 'turns' AND {_GOES_ON}) "
+    "WHERE place = 1"
 )
 _CONTROL = (
     f"SELECT {_COLUMNS} FROM turn t INDEXED BY turn_control JOIN conversation c ON c.id = t.conversation_id "
@@ -39,7 +42,7 @@ _CONTROL = (
 )
 _IMPATIENT = (
     f"SELECT DISTINCT conversation_id FROM turn INDEXED BY turn_open WHERE state IN {TURN_OPEN} AND ahead = 1 "
-    "AND state = 'queued'"
+    f"AND state = 'queued' AND conversation_id NOT IN {conversations.PAUSED}"
 )
 _HISTORY = (
     "SELECT t.id, t.text, (SELECT coalesce(o.source, (SELECT group_concat(text, '') FROM "
@@ -64,7 +67,7 @@ class Reply:
 
 
 def head(db: Database, conversation_id: int) -> Turn | None:
-    """The oldest open turn of a conversation: the only one that may be worked on."""
+    """The oldest open turn of a conversation: the only one that may be worked on. None where it is paused."""
     row = db.one(_HEAD, (conversation_id,))
     return _turn(row) if row else None
 
@@ -119,17 +122,19 @@ def get(db: Database, turn_id: int) -> Turn | None:
 
 
 def open_conversations(db: Database) -> list[tuple[int, int | None]]:
-    """Each conversation with open turns, and when its oldest one becomes due (None: at once)."""
+    """Each conversation that is to be worked on, and when its oldest open turn becomes due (None: at once)."""
     return [(int(row[0]), row[1]) for row in db.rows(_HEADS)]
 
 
 def start(db: Database, turn: Turn, plan: Plan, text: str | None = None) -> None:
     """`queued -> running`: the run `t<id>-<attempt + 1>` may start from now on.
 
-    Raises StaleRow where the whole message is no longer `text`: it was edited, or another piece joined it, after the
-    run's prompt was made.
+    Raises StaleRow where the conversation was paused, or the whole message is no longer `text`: it was edited, or
+    another piece joined it, after the run's prompt was made.
     """
     with db.write():
+        if conversations.is_paused(db, turn.conversation_id):
+            raise StaleRow(f"the conversation of turn {turn.id} is paused", hint="push conversations list")
         now = get(db, turn.id)
         if text is not None and now is not None and whole_text(db, now) != text:
             raise StaleRow(f"turn {turn.id} says something else by now", hint="push status")

@@ -7,8 +7,9 @@ Owns one sentence or command per reason; does not own the reasons (`push.gateway
 from __future__ import annotations
 
 from push.delivery.sending import MAX_ATTEMPTS
-from push.ledger.retries import BEHIND, TWICE, Retry
+from push.ledger.retries import BEHIND, PAUSED, TWICE, Retry
 from push.providers.local import CHANNEL
+from push.report import hints
 from push.tasks.turns import MAX_DELAYS
 
 _AGAIN = "send the message again"
@@ -53,6 +54,8 @@ def hint(row: Retry) -> str:
     if row.kind == "turn":
         if row.state == "failed":
             return _FAILED_TURN.get(reason, f"push turns show {row.number}")
+        if reason == PAUSED:
+            return hints.resume(row.conversation or "")
         return _POSTPONED_TURN.get(reason, f"push retries now {row.id}")
     return _of_delivery(row, reason)
 

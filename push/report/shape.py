@@ -10,6 +10,7 @@ from typing import Any
 from push import clock
 from push.errors import PushError
 from push.ledger.backlog import Backlog
+from push.ledger.conversations import Paused
 from push.ledger.pace import Pause
 from push.ledger.retries import Retry
 from push.report.channels import ChannelState
@@ -29,6 +30,7 @@ def as_json(taken: Snapshot) -> dict[str, Any]:
         "postponed": [_postponed(row) for row in taken.postponed],
         "deliveries": _deliveries(taken.backlog) if taken.backlog else None,
         "pauses": [pause_fields(pause) for pause in (taken.backlog.pauses if taken.backlog else ())],
+        "paused": [_paused(item) for item in (taken.backlog.paused if taken.backlog else ())],
         "rejected": taken.backlog.rejected if taken.backlog else None,
         "files": {"bytes": taken.files, "free_bytes": taken.free, "spool_leftover": taken.leftover},
         "ledger": _health(taken.trouble, present=taken.backlog is not None),
@@ -66,6 +68,10 @@ def pause_fields(pause: Pause) -> dict[str, Any]:
         "until": clock.iso(pause.until),
         "reason": pause.reason,
     }
+
+
+def _paused(item: Paused) -> dict[str, Any]:
+    return {"conversation": item.conversation, "paused_at": clock.iso(item.since), "waiting": item.waiting}
 
 
 def _turns(backlog: Backlog) -> dict[str, Any]:

@@ -21,14 +21,15 @@ from push.ledger.backlog import MOST_FAILED, Backlog, Running
 from push.ledger.database import Database
 from push.ledger.retries import Retry
 from push.paths import Home, open_plain
-from push.report import channels
+from push.report import channels, hints
 from push.report.channels import ChannelState
 from push.state import StateFile
 from push.tasks import roles
 from push.tasks.roles import Holder
 
-#: Postponed turns that are named; the rest is counted.
+#: Postponed turns that are named, and paused conversations; the rest is counted.
 MOST_POSTPONED = 5
+MOST_PAUSED = 5
 _BUSY_SECONDS = 1.0
 _LATE_MS = 100_000  # the loops that beat do so every 30 s
 _SOON_MS = 10_000  # a terminal that lives has printed an answer by then
@@ -225,6 +226,12 @@ def _of_backlog(backlog: Backlog, at: int) -> list[Attention]:
         found.append(
             Attention(f"{backlog.postponed} {_plural(backlog.postponed, 'turn')} postponed.", "push retries list")
         )
+    found += [
+        Attention(f"{paused.conversation} is paused; {paused.waiting} waiting.", hints.resume(paused.conversation))
+        for paused in backlog.paused[:MOST_PAUSED]
+    ]
+    if len(backlog.paused) > MOST_PAUSED:
+        found.append(Attention(f"{len(backlog.paused)} conversations are paused.", "push conversations list"))
     found += _of_answers(backlog, at)
     for state, meaning in (("failed", "failed for good"), ("unknown", "may have arrived, or not")):
         count = backlog.stuck.get(state, 0)

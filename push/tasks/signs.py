@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from push import clock
 from push.gateway.planning import Planner
-from push.ledger import line, pace, progress
+from push.ledger import conversations, line, pace, progress
 from push.model.values import Pace
 from push.tasks.presence import SIGNS, Look, Show
 from push.tasks.signbook import Memory, Signbook
@@ -76,6 +76,8 @@ class Signs:
         """How the conversation stands; None where there is nothing that could be shown, or nowhere to show it."""
         db = self._gear.db
         places = line.of(db, conversation_id)
+        if places and places[0].state != "running" and conversations.is_paused(db, conversation_id):
+            places = []  # nobody works on what waits there
         standing = progress.of(db, conversation_id)
         if not places and not standing:
             return None

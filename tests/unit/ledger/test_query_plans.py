@@ -35,6 +35,7 @@ from tests.ledger import lives, network
 PARTIAL = (
     *("turn_open", "turn_control", "turn_failed"),
     *("outbound_open", "outbound_stuck", "outbound_repeated", "rejected_listed", "pace_paused"),
+    "conversation_paused",
 )
 #: Tables of what is there now: a row per chat, per refused sender (bounded), per message that is being shown.
 SMALL = ("allowed", "refusal", "progress")
@@ -114,6 +115,8 @@ HOT: dict[str, Action] = {
     "open targets": outbox.open_targets,
     "what was not told": lambda db: outbox.untold(db, 1),
     "pauses": pace.pauses,
+    "paused conversations": conversations.paused,
+    "whether a conversation is paused": lambda db: conversations.is_paused(db, 1),
     "how far a channel was read": lambda db: arrivals.position(db, "telegram", network.OWNER),
     "who was let in or refused": lambda db: (allowlist.entries(db, "telegram"), allowlist.refusals(db)),
     "progress messages": lambda db: (progress.open_conversations(db), progress.of(db, 1)),
