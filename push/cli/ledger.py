@@ -17,6 +17,7 @@ from push.errors import ConflictError, Failed, UsageError
 
 if TYPE_CHECKING:
     from push.ledger.database import Database
+    from push.paths import Home
 
 LIMIT = click.IntRange(1, 10_000)
 _NAME = re.compile(r"([tdx]?)([1-9]\d{0,17})")
@@ -55,9 +56,14 @@ def row_name(name: str) -> tuple[str, int]:
 
 def refuse_agents(ctx: click.Context, what: str) -> None:
     """Raise ConflictError where an agent's run of this home is among our ancestors: `what` is its owner's alone."""
+    refuse_agents_of(settings_or_default(ctx).home, what)
+
+
+def refuse_agents_of(home: Home, what: str) -> None:
+    """The same for a home whose configuration may be missing or wrong."""
     from push.agents import process
 
-    if process.caller_is_agent(settings_or_default(ctx).home.spool):
+    if process.caller_is_agent(home.spool):
         raise ConflictError(
             f"an agent's run cannot {what}",
             why="only the owner of this machine may",

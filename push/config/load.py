@@ -16,11 +16,9 @@ from push.config.build import build
 from push.config.findings import Finding, InvalidConfig, from_validation, located
 from push.config.schema import FileTable
 from push.config.settings import Settings
-from push.config.source import ConfigMissing
+from push.config.source import CONFIG_NAME, ConfigMissing
 from push.config.toml_lines import KeyPath
 from push.paths import Home, default_home
-
-CONFIG_NAME = "config.toml"
 
 
 def config_path(explicit: Path | None = None) -> Path:
@@ -31,7 +29,11 @@ def config_path(explicit: Path | None = None) -> Path:
 def load(explicit: Path | None = None) -> Settings:
     """The settings of the file. Raises ConfigError where it is missing or unreadable, InvalidConfig with findings."""
     path = config_path(explicit)
-    text = source.read(path)
+    return settings_of(path, source.read(path))
+
+
+def settings_of(path: Path, text: str) -> Settings:
+    """The settings that `text` would give as the file at `path`. Raises as `load` does."""
     document = source.parse(path, text)
     translated = legacy.translate(document, path.resolve().parent)
     found = list(translated.findings)

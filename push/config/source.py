@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from push.errors import ConfigError
+from push.paths import default_home
 
+CONFIG_NAME = "config.toml"
 _LARGEST = 1 << 20  # bytes; a configuration has a few thousand
 _PLAINER = {
     "Cannot overwrite a value": "this key is set a second time",
@@ -41,14 +43,20 @@ def read(path: Path) -> str:
             _unreadable(path, "it is a symbolic link whose target does not exist")
         raise ConfigMissing(
             f"there is no configuration at {path}",
-            why="settings are read from $PUSH_HOME/config.toml, or from the file that --config names",
-            hint="push chat  (works without one)",
+            why="settings are read from $PUSH_HOME/config.toml, or from the file that --config names; "
+            "only `push chat` works without",
+            hint=_init(path),
         ) from None
     except OSError as exc:
         _unreadable(path, exc.strerror or type(exc).__name__)
     if len(data) > _LARGEST:
         _unreadable(path, f"it has more than {_LARGEST} bytes")
     return _decode(path, data)
+
+
+def _init(path: Path) -> str:
+    is_usual = path == default_home() / CONFIG_NAME
+    return "push init" if is_usual else f"push init --config {shlex.quote(str(path))}"
 
 
 def _unreadable(path: Path, why: str) -> NoReturn:
