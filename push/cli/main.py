@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "retries": ("push.cli.retries:retries", "Everything that waits or failed, in one place."),
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
     "doctor": ("push.cli.doctor:doctor", "Check the machine, the configuration and the state."),
+    "service": ("push.cli.service:service", "Run as a service of yours: install, uninstall, status."),
     "config": ("push.cli.config:config", "The settings: where, what, and whether right."),
 }
 

@@ -1,0 +1,269 @@
+"""`push service`: the gateway as a service of this user, kept running by systemd or launchd.
+
+Owns what is checked before a service is installed, and what is told afterwards; does not own units
+(`push.supervisors`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import threading
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from push.cli import ledger, output
+from push.cli.options import config_option, json_option, settings, settings_or_default, wants_json
+from push.errors import EXIT_OK, ConflictError, DependencyError, Failed, TemporaryError, UsageError
+from push.supervisors.registry import DEFAULT_NAME
+
+if TYPE_CHECKING:
+    from push.config.settings import Settings
+    from push.supervisors.base import Service, State, Supervisor
+    from push.tasks.roles import Holder
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_UP_SECONDS = 15.0
+_LOOK_SECONDS = 0.1
+
+
+def _check_name(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not _NAME.fullmatch(value):
+        why = "a name has letters, digits, - and _"
+        raise UsageError(f"{value!r} cannot be a service's name", why=why, hint="push service status")
+    return value
+
+
+_name_option = click.option(
+    "--name", default=DEFAULT_NAME, show_default=True, metavar="NAME", callback=_check_name, help="Of several services."
+)
+
+
+@click.group()
+@config_option
+@json_option
+def service() -> None:
+    """Let the gateway run as a service of yours: started with the machine, and again when it fails."""
+
+
+@service.command()
+@_name_option
+@click.option("--print", "show", is_flag=True, help="Print the files, and change nothing.")
+@click.option("--linger", is_flag=True, help="Let it run on when you log out (systemd).")
+@click.option("--hardened/--not-hardened", default=None, help="With limits that hold the agents too (systemd).")
+@config_option
+@json_option
+@click.pass_context
+def install(ctx: click.Context, name: str, *, show: bool, linger: bool, hardened: bool | None) -> None:
+    """Install and start the service, or bring an older one up to date. Safe to repeat."""
+    from push.supervisors import registry
+
+    ledger.refuse_agents(ctx, "install a service")
+    found = settings(ctx)
+    supervisor = registry.usual() if show else _supervisor()
+    there = supervisor.installed(name)
+    harder = hardened if hardened is not None else there is not None and there.hardened
+    wanted = registry.service_of(found, name, hardened=harder)
+    if show:
+        _print(ctx, supervisor, wanted)
+        return
+    _refuse_another(there, wanted)
+    _refuse_foreground(found, supervisor.state(name))
+    if linger:
+        supervisor.survive_logout()
+    supervisor.install(wanted)
+    state = _wait(found, supervisor, name)
+    _tell(ctx, supervisor, wanted, state)
+
+
+def _supervisor() -> Supervisor:
+    from push.supervisors import registry
+
+    supervisor = registry.here()
+    if supervisor is None:
+        name = registry.usual().name
+        raise DependencyError(
+            f"{name} cannot be asked here",
+            why=f"{name} keeps services of a user running, and none answers: a container, or a login without a session",
+            hint="push run",
+            code="supervisor_unreachable",
+        )
+    return supervisor
+
+
+def _print(ctx: click.Context, supervisor: Supervisor, wanted: Service) -> None:
+    files = supervisor.files(wanted)
+    if wants_json(ctx):
+        output.emit_json({"items": [{"path": str(path), "text": text} for path, text in files.items()]})
+        return
+    for path, text in files.items():
+        output.note(f"{path}:")
+        output.emit(text.rstrip("\n"))
+
+
+def _refuse_another(there: Service | None, wanted: Service) -> None:
+    from push.supervisors.registry import home_of
+
+    if there is not None and home_of(there) != home_of(wanted):
+        raise ConflictError(
+            f"the service {wanted.name} runs another home: {home_of(there)}",
+            why=f"this home is {home_of(wanted)}, and one service runs one home",
+            hint=f"push service install --name {wanted.name}-2",
+            code="service_of_another",
+        )
+
+
+def _refuse_foreground(found: Settings, state: State) -> None:
+    holder = _poller(found)
+    if holder is not None and holder.pid != state.pid:
+        raise ConflictError(
+            f"`{holder.command}` runs in this home already (process {holder.pid})",
+            why="the service would find the role poll taken, and end",
+            hint=f"kill {holder.pid}",
+            code="role_taken",
+        )
+
+
+def _poller(found: Settings) -> Holder | None:
+    from push.tasks import roles
+
+    return next((holder for holder in roles.living(found.home.run) if holder.role == "poll"), None)
+
+
+def _wait(found: Settings, supervisor: Supervisor, name: str) -> State:
+    """Until the service polls. Raises Failed where it ends, TemporaryError where it takes its time."""
+    from push import clock
+
+    deadline = clock.monotonic() + _UP_SECONDS
+    pause = threading.Event()
+    with output.Waiting() as waiting:
+        while clock.monotonic() < deadline:
+            state, holder = supervisor.state(name), _poller(found)
+            if state.active and holder is not None and holder.pid == state.pid and holder.loops:
+                return state
+            if state.failed:
+                raise _failure(supervisor, name, state)
+            waiting.tick(f"Waiting for the service {name}")
+            pause.wait(_LOOK_SECONDS)
+    raise TemporaryError(
+        f"the service {name} is installed, but does not poll yet",
+        why=f"after {_UP_SECONDS:.0f} s no process of it has taken the role poll",
+        hint="push service status",
+        code="service_slow",
+    )
+
+
+def _failure(supervisor: Supervisor, name: str, state: State) -> Failed:
+    from push import programs
+
+    log = supervisor.log_command(name)
+    done = programs.run(shlex.split(log))
+    said = done.out.splitlines() if isinstance(done, programs.Completed) else []
+    why, hint = f"it {state.why}", log
+    for line in said:  # the last complaint counts
+        label, _, text = line.partition(": ")
+        if label == "error":
+            why, hint = f"it {state.why}: {text}", log
+        elif label == "next":
+            hint = text
+    return Failed(f"the service {name} is installed, but does not stay up", why=why, hint=hint, code="service_failed")
+
+
+def _tell(ctx: click.Context, supervisor: Supervisor, wanted: Service, state: State) -> None:
+    survives = supervisor.survives_logout()
+    if wants_json(ctx):
+        files = [str(path) for path in supervisor.files(wanted)]
+        body = {"name": wanted.name, "supervisor": supervisor.name, "home": str(wanted.folder), "pid": state.pid}
+        output.emit_json(body | {"survives_logout": survives, "files": files})
+        return
+    output.emit(f"The service {wanted.name} runs (process {state.pid}), and starts with your session.")
+    if not survives and supervisor.name == "systemd":
+        output.note("It ends when you log out. To let it run on: loginctl enable-linger")
+
+
+@service.command()
+@_name_option
+@config_option
+@json_option
+@click.pass_context
+def uninstall(ctx: click.Context, name: str) -> None:
+    """Stop and remove the service. Its home and configuration stay."""
+    ledger.refuse_agents(ctx, "remove a service")
+    supervisor = _supervisor()
+    there = supervisor.installed(name)
+    removed = supervisor.uninstall(name)
+    if wants_json(ctx):
+        output.emit_json({"name": name, "removed": removed})
+    elif there is None:
+        output.emit(f"There is no service {name}.")
+    else:
+        output.emit(f"The service {name} is removed. What it kept stays: {there.folder}")
+
+
+@service.command()
+@_name_option
+@config_option
+@json_option
+@click.pass_context
+def status(ctx: click.Context, name: str) -> int:
+    """Show whether the service runs. Exits with 0 where it does, else with 1."""
+    supervisor = _supervisor()
+    state = supervisor.state(name)
+    there = supervisor.installed(name)
+    found: dict[str, Any] = {
+        "name": name,
+        "supervisor": supervisor.name,
+        "installed": state.installed,
+        "enabled": state.enabled,
+        "active": state.active,
+        "pid": state.pid,
+        "since": None,
+        "current": _is_current(ctx, supervisor, there),
+        "survives_logout": supervisor.survives_logout(),
+        "home": None,
+        "why": state.why or None,
+    }
+    _add_rest(found, state, there)
+    if wants_json(ctx):
+        output.emit_json(found)
+    else:
+        _show(found, supervisor.log_command(name))
+    return EXIT_OK if state.active else Failed.exit_code
+
+
+def _add_rest(found: dict[str, Any], state: State, there: Service | None) -> None:
+    from push import clock
+    from push.supervisors.registry import home_of
+
+    found["since"] = clock.iso(state.since)
+    found["home"] = str(home_of(there)) if there is not None else None
+
+
+def _is_current(ctx: click.Context, supervisor: Supervisor, there: Service | None) -> bool | None:
+    """Whether the unit is what `install` would write; None where there is none, or no configuration."""
+    from push.supervisors import registry
+
+    found = settings_or_default(ctx)
+    if there is None or found.path is None:
+        return None
+    return supervisor.is_current(registry.service_of(found, there.name))
+
+
+def _show(found: dict[str, Any], log: str) -> None:
+    name = "" if found["name"] == DEFAULT_NAME else f" --name {found['name']}"
+    if not found["installed"]:
+        output.emit(f"The service {found['name']} is not installed. Next: push service install{name}")
+        return
+    since = f" since {found['since']}" if found["since"] else ""
+    runs = f"runs (process {found['pid']}){since}" if found["active"] else "does not run"
+    output.emit(f"The service {found['name']} {runs}.")
+    output.emit(f"Home: {found['home']}")
+    if found["why"]:
+        output.emit(f"It {found['why']}. Next: {log}")
+    if not found["enabled"]:
+        output.emit(f"It does not start with your session. Next: push service install{name}")
+    if found["current"] is False:
+        output.emit(f"Its unit is not what this version writes. Next: push service install{name}")
+    if not found["survives_logout"] and found["supervisor"] == "systemd":
+        output.emit("It ends when you log out. Next: loginctl enable-linger")
