@@ -11,25 +11,17 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from push import assistant, clock
-from push.agents import demo, process
-from push.agents import spool as spooling
-from push.agents.registry import adapter_for
-from push.agents.spool import Spool
+from push.agents import demo
 from push.config.settings import EMBEDDED_AGENTS, Settings
-from push.gateway.planning import launch_for
-from push.locks import FileLock
-from push.model.values import Answered, Request
+from push.gateway.probing import PROBE_SECONDS, probe_all
 from push.paths import make_private, open_private
 
-PROBE_SECONDS = 20.0
 _ANSWERING_MS = 24 * 3600 * 1000
 _SILENT_MS = 10 * 60 * 1000  # somebody may be logging in to one of them right now
-_PROMPT = "Reply with the single word: ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +70,7 @@ def _ask(settings: Settings, present: tuple[str, ...], say: Callable[[str], None
     """Ask them all at once; the first in our order that answers is taken."""
     if present:
         say(f"Asking {', '.join(present)} for one word, at most {PROBE_SECONDS:.0f} s …")
-    with ThreadPoolExecutor() as pool:
-        try:
-            codes = dict(zip(present, pool.map(lambda name: probe(settings, name), present), strict=True))
-        except KeyboardInterrupt:
-            for name in present:
-                process.terminate(_probe_spool(settings, name))
-            raise
+    codes = probe_all(settings, present)
     for name, code in codes.items():
         if code is None:
             return Choice(name, (name,), f"Agent: {name}, found on PATH and answering.", present)
@@ -92,32 +78,3 @@ def _ask(settings: Settings, present: tuple[str, ...], say: Callable[[str], None
     found = f"On PATH but not answering: {silent}. " if silent else ""
     program = (sys.executable, "-I", str(Path(demo.__file__)))
     return Choice("command", program, f"{found}Agent: the demonstration, which has no model.", present)
-
-
-def _probe_spool(settings: Settings, name: str) -> Spool:
-    return Spool.at(settings.home.spool, f"probe-{name}")
-
-
-def probe(settings: Settings, name: str) -> str | None:
-    """Run one tiny turn with an agent CLI; None when it answered, else the code of what went wrong."""
-    adapter = adapter_for(name, settings.bin_for(name))
-    lock = FileLock.take(settings.home.run / "locks" / f"probe-{name}.lock", wait_seconds=PROBE_SECONDS)
-    if lock is None:
-        return "busy"
-    with lock:
-        spool = spooling.prepare(settings.home.spool, f"probe-{name}", prompt=_PROMPT.encode(), instructions="")
-        request = Request(
-            session_id=adapter.new_session_id(),
-            is_new=True,
-            work_dir=settings.assistant_root,
-            instructions="",
-            instructions_file=spool.instructions,
-            prompt=_PROMPT,
-        )
-        process.start(spool, launch_for(settings, adapter, request, (PROBE_SECONDS, 1.0)), lock.fd).wait(None)
-        exited = spooling.read_result(spool)
-        outcome = adapter.read(request, exited) if exited else None
-        spooling.remove(spool)
-    if isinstance(outcome, Answered):
-        return None
-    return getattr(outcome, "code", "no_result")

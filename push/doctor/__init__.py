@@ -1,6 +1,7 @@
-"""Checks of the machine, the configuration and the state, each with the next command."""
+"""Checks of the machine, the configuration, the state and the service, each with the next command."""
 
-from push.doctor.checks import examine
+from push.doctor.agents import ask as ask_agents
+from push.doctor.examination import examine
 from push.doctor.findings import Finding, Status, mended
 
-__all__ = ["Finding", "Status", "examine", "mended"]
+__all__ = ["Finding", "Status", "ask_agents", "examine", "mended"]

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from push.errors import PushError
 
+FIX = "push doctor --fix"
+
 
 class Status(StrEnum):
     """How a check ended. Only `failed` makes `push doctor` fail."""
@@ -20,13 +22,43 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. `hint` is the next command; `repair` does it and says what it did."""
+    """The result of one check. `code` is a stable word for what is wrong, "" where nothing is.
+
+    `hint` is one command that can be executed as it stands; `repair` does what `--fix` may do, and says what it did.
+    """
 
     check: str
     status: Status
     message: str
     hint: str = ""
+    code: str = ""
     repair: Callable[[], str] | None = None
+
+
+def fine(check: str, message: str) -> Finding:
+    """Nothing is wrong."""
+    return Finding(check, Status.OK, message)
+
+
+def warning(check: str, code: str, message: str, hint: str = "") -> Finding:
+    """Push works, and somebody should know."""
+    return Finding(check, Status.WARNING, message, hint, code)
+
+
+def failed(check: str, code: str, message: str, hint: str = "") -> Finding:
+    """Push, or a part of it, does not work."""
+    return Finding(check, Status.FAILED, message, hint, code)
+
+
+def repairable(finding: Finding, repair: Callable[[], str]) -> Finding:
+    """The finding with what `--fix` does about it, and the command that does."""
+    return replace(finding, hint=FIX, repair=repair)
+
+
+def of_error(check: str, exc: PushError, hint: str = "") -> Finding:
+    """The finding for an error of ours; `hint` is the command, since an error's own may be a sentence."""
+    message = "\n".join(("; ".join(text for text in (exc.message, exc.why) if text), *exc.details))
+    return failed(check, exc.code, message, hint)
 
 
 def mended(finding: Finding) -> Finding:
@@ -34,8 +66,8 @@ def mended(finding: Finding) -> Finding:
     if finding.repair is None:
         return finding
     try:
-        return Finding(finding.check, Status.FIXED, finding.repair())
+        return replace(finding, status=Status.FIXED, message=finding.repair(), hint="", repair=None)
     except PushError as exc:
-        return replace(finding, message=f"{finding.message}; not repaired: {exc.message}", hint=exc.hint)
+        return replace(finding, message=f"{finding.message}; not repaired: {exc.message}", hint=exc.hint, repair=None)
     except OSError as exc:
-        return replace(finding, message=f"{finding.message}; not repaired: {exc.strerror}", hint="")
+        return replace(finding, message=f"{finding.message}; not repaired: {exc.strerror}", hint="", repair=None)

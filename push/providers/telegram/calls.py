@@ -83,6 +83,8 @@ class BotApi:
             raise ConfigError(f"the bot token is {got}", why=f"it must be {TOKEN_SHAPE}", hint="push config validate")
         self._address = f"{base_url.rstrip('/')}/bot{token.get_secret_value()}/"
         self._connections = Connections(connections)
+        #: By how much our clock was ahead of the service's at its last answer; None where it did not say.
+        self.skew_seconds: float | None = None
 
     @classmethod
     def of(cls, telegram: Telegram, *, connections: int) -> Self:
@@ -91,7 +93,7 @@ class BotApi:
             raise ConfigError(
                 "Telegram is on, and there is no bot token",
                 why=f"neither telegram.bot_token is set, nor the variable {telegram.bot_token_env}",
-                hint="write /newbot to @BotFather in Telegram, and put the token that it sends into telegram.bot_token",
+                hint="push init",
             )
         return cls(telegram.base_url, telegram.bot_token, connections=connections)
 
@@ -111,6 +113,7 @@ class BotApi:
                     timeout=httpx.Timeout(timeout_seconds, connect=connect, pool=connect),
                 ) as response,
             ):
+                self.skew_seconds = _skew(response)
                 return _reply(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as exc:
             return NoConnection(_connect_reason(exc))
@@ -180,6 +183,14 @@ def _header_seconds(response: httpx.Response) -> float | None:
     try:
         return _seconds(max(0.0, (email.utils.parsedate_to_datetime(text) - clock.now()).total_seconds()))
     except (ValueError, TypeError):
+        return None
+
+
+def _skew(response: httpx.Response) -> float | None:
+    """From the header `Date`, which every server of HTTP is to send."""
+    try:
+        return (clock.now() - email.utils.parsedate_to_datetime(response.headers["Date"])).total_seconds()
+    except (KeyError, ValueError, TypeError):
         return None
 
 

@@ -1,0 +1,59 @@
+"""The processes of this home: whether their loops go on, and what ended ones left behind.
+
+Owns telling; signals nobody, since a pid in a file may be another program's by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from push import clock
+from push.doctor.findings import Finding, failed, fine
+from push.locks import is_held
+from push.paths import Home
+from push.tasks import roles
+from push.tasks.roles import Holder
+
+_CHECK = "processes"
+_BEATING = ("sweep", "turns")  # they beat every 30 s
+_SILENT_MS = 100_000
+
+
+def look(home: Home) -> Iterator[Finding]:
+    """Those that live, by their locks."""
+    living = roles.living(home.run)
+    now = clock.now_ms()
+    silent = {holder.pid: holder for holder in living if _silence(holder, now)}
+    for holder in silent.values():
+        yield _stopped(holder, _silence(holder, now))
+    if not silent:
+        who = ", ".join(f"{holder.command} ({holder.pid})" for holder in living) or "none runs"
+        stale = sum(not is_held(path) for path in home.run.glob("*.role"))
+        left = f"; {stale} ended, whose files mean nothing any more" if stale else ""
+        yield fine(_CHECK, who + left)
+
+
+def _silence(holder: Holder, now: int) -> str:
+    """The loop that has not beaten for long, and for how long; "" where none."""
+    late = {name: now - beat for name, (beat, _) in holder.loops.items() if name in _BEATING}
+    name = max(late, key=late.__getitem__, default="")
+    return f"{name} for {late[name] // 1000} s" if name and late[name] > _SILENT_MS else ""
+
+
+def _stopped(holder: Holder, silence: str) -> Finding:
+    """A process that somebody stopped goes on; one that hangs is started anew."""
+    who = f"process {holder.pid} ({holder.command})"
+    if _state(holder.pid) == "T":
+        message = f"{who} was stopped (SIGSTOP); silent: {silence}"
+        return failed(_CHECK, "process_stopped", message, f"kill -CONT {holder.pid}")
+    message = f"{who} has a loop that is silent: {silence}; end it, then start it again"
+    return failed(_CHECK, "process_silent", message, f"kill {holder.pid}")
+
+
+def _state(pid: int) -> str:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[0]

@@ -1,0 +1,56 @@
+"""What holds the disk, and making room: only of what is ours and needed by nobody.
+
+Owns the words for it; does not own what may be removed (`push.tasks.retention`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from push.config.settings import Settings
+from push.errors import TemporaryError
+
+_MIB = 1024**2
+
+
+def kept(there: Path, root: Path) -> str:
+    """How much of the disk at `there` is ours, which of our files is the largest, and how much is others'."""
+    disk = os.statvfs(there)
+    sizes = _sizes(root)
+    ours = sum(sizes.values())
+    others = max((disk.f_blocks - disk.f_bfree) * disk.f_frsize - ours, 0)
+    if not sizes:
+        return f"others hold {others // _MIB} MiB"
+    largest = max(sizes, key=sizes.__getitem__)
+    return (
+        f"Push holds {ours // _MIB} MiB, the most in {largest} ({sizes[largest] // _MIB} MiB), "
+        f"others {others // _MIB} MiB"
+    )
+
+
+def _sizes(root: Path) -> dict[Path, int]:
+    """Every file below `root` -> bytes that it takes on the disk."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            try:
+                found[path] = path.lstat().st_blocks * 512
+            except OSError:
+                continue  # gone meanwhile
+    return found
+
+
+def make_room(settings: Settings, wanted: int) -> str:
+    """Remove what nobody needs. Raises TemporaryError where `wanted` bytes are still not free."""
+    from push.tasks import retention
+
+    root = settings.home.root
+    done = retention.tidy(settings.home, settings.retention)
+    disk = os.statvfs(root)
+    free = disk.f_bavail * disk.f_frsize
+    said = "; ".join(done) or "there was nothing of ours to remove"
+    if free < wanted:
+        raise TemporaryError(f"{said}; {free // _MIB} MiB are free", hint=f"df -h {root}", code="disk_full")
+    return f"{said}; {free // _MIB} MiB are free at {root}"
