@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from push.cli import ledger, output
-from push.cli.options import config_option, json_option, settings, settings_or_default, wants_json
-from push.errors import EXIT_OK, ConflictError, DependencyError, Failed, TemporaryError, UsageError
+from push.cli.options import config_option, json_option, settings, wants_json
+from push.errors import EXIT_OK, ConfigError, ConflictError, DependencyError, Failed, TemporaryError, UsageError
 from push.supervisors.registry import DEFAULT_NAME
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def install(ctx: click.Context, name: str, *, show: bool, linger: bool, hardened
         _print(ctx, supervisor, wanted)
         return
     _refuse_another(there, wanted)
+    _refuse_unready(found, supervisor, wanted)
     _refuse_foreground(found, supervisor.state(name))
     if linger:
         supervisor.survive_logout()
@@ -112,6 +113,32 @@ def _refuse_another(there: Service | None, wanted: Service) -> None:
             hint=f"push service install --name {wanted.name}-2",
             code="service_of_another",
         )
+
+
+def _refuse_unready(found: Settings, supervisor: Supervisor, wanted: Service) -> None:
+    """Raise ConfigError where there is no bot token, or only this shell has it."""
+    from push import environ
+    from push.providers.registry import reader_for
+
+    variable = found.telegram.bot_token_env
+    if "telegram" not in found.channels or "telegram.bot_token" in found.written:
+        return
+    if supervisor.loads_secrets(wanted.name) or supervisor.surroundings(wanted).get(variable):
+        return
+    reader_for("telegram", found)  # says what is missing where there is none at all
+    raise ConfigError(
+        "the service would find no bot token",
+        why=f"{variable} is set here, but not where the service runs",
+        hint=_carry(variable, wanted.name) if environ.get(variable) else "push init",
+        code="service_unready",
+    )
+
+
+def _carry(variable: str, name: str) -> str:
+    """The command that writes a variable to the service's environment file, without showing it to `ps`."""
+    file = f"~/.config/{name}/env"
+    line = f"printenv {variable} | sed s/^/{variable}=/ >>{file}"
+    return f"(umask 077; mkdir -p ~/.config/{name}; {line})"
 
 
 def _refuse_foreground(found: Settings, state: State) -> None:
@@ -208,6 +235,9 @@ def uninstall(ctx: click.Context, name: str) -> None:
 @click.pass_context
 def status(ctx: click.Context, name: str) -> int:
     """Show whether the service runs. Exits with 0 where it does, else with 1."""
+    from push import clock
+    from push.supervisors import registry
+
     supervisor = _supervisor()
     state = supervisor.state(name)
     there = supervisor.installed(name)
@@ -218,36 +248,17 @@ def status(ctx: click.Context, name: str) -> int:
         "enabled": state.enabled,
         "active": state.active,
         "pid": state.pid,
-        "since": None,
-        "current": _is_current(ctx, supervisor, there),
+        "since": clock.iso(state.since),
+        "current": supervisor.is_current(registry.renewed(there)) if there is not None else None,
         "survives_logout": supervisor.survives_logout(),
-        "home": None,
+        "home": str(registry.home_of(there)) if there is not None else None,
         "why": state.why or None,
     }
-    _add_rest(found, state, there)
     if wants_json(ctx):
         output.emit_json(found)
     else:
         _show(found, supervisor.log_command(name))
     return EXIT_OK if state.active else Failed.exit_code
-
-
-def _add_rest(found: dict[str, Any], state: State, there: Service | None) -> None:
-    from push import clock
-    from push.supervisors.registry import home_of
-
-    found["since"] = clock.iso(state.since)
-    found["home"] = str(home_of(there)) if there is not None else None
-
-
-def _is_current(ctx: click.Context, supervisor: Supervisor, there: Service | None) -> bool | None:
-    """Whether the unit is what `install` would write; None where there is none, or no configuration."""
-    from push.supervisors import registry
-
-    found = settings_or_default(ctx)
-    if there is None or found.path is None:
-        return None
-    return supervisor.is_current(registry.service_of(found, there.name))
 
 
 def _show(found: dict[str, Any], log: str) -> None:

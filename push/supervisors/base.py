@@ -75,6 +75,12 @@ class Supervisor(Protocol):
         Its PATH does not count: it is that of the shell that installed it.
         """
 
+    def surroundings(self, service: Service) -> dict[str, str]:
+        """The environment that the service's process finds, as far as it can be told. It holds secrets."""
+
+    def loads_secrets(self, name: str) -> bool:
+        """Whether the service gets secrets that stand in no variable."""
+
     def install(self, service: Service) -> None:
         """Write the files, enable and start the service; one that runs is started anew. Safe to repeat."""
 

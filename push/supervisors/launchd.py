@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from push import clock, programs
+from push import clock, environ, programs
 from push.errors import Failed, UsageError
 from push.paths import make_private, open_private
 from push.supervisors.base import Service, State, check_text, template, unreachable
@@ -66,6 +66,15 @@ class Launchd:
         """Whether the property list says the same, but for PATH."""
         wanted = plistlib.loads(self.files(service)[self._plist(service.name)].encode())
         return _without_path(wanted) == _without_path(self._read(service.name))
+
+    def surroundings(self, service: Service) -> dict[str, str]:
+        """What launchd gives every agent of a session, and the service's own."""
+        given = {name: environ.get(name) or "" for name in ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR")}
+        return {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"} | given | dict(service.environment)
+
+    def loads_secrets(self, name: str) -> bool:  # noqa: ARG002 - the contract's shape
+        """It has no way to."""
+        return False
 
     def install(self, service: Service) -> None:
         """Write the property list, and load it anew: launchd reads it then, and starts it."""

@@ -51,22 +51,39 @@ def service_of(
             hint="push init",
             code="config_missing",
         )
-    push = (sys.executable, "-P", "-m", "push")  # -P: a file push.py in its folder is not this program
     config = ("--config", str(settings.path))
     found = environ.get("PATH") or "" if path is None else path
     return Service(
         name=name,
-        argv=(*push, "run", *config),
+        argv=(*_push(), "run", *config),
         folder=settings.home.root,
         environment={"PUSH_HOME": str(settings.home.root), "PATH": ":".join(_folders(settings, found))},
-        reload=(*push, "reload", *config),
+        reload=(*_push(), "reload", *config),
         hardened=hardened,
+    )
+
+
+def renewed(installed: Service) -> Service:
+    """An installed service as this version would install it, whatever the configuration says now."""
+    config = installed.argv[-2:]
+    return Service(
+        name=installed.name,
+        argv=(*_push(), "run", *config),
+        folder=home_of(installed),
+        environment={"PUSH_HOME": str(home_of(installed)), "PATH": installed.environment.get("PATH", "")},
+        reload=(*_push(), "reload", *config),
+        hardened=installed.hardened,
     )
 
 
 def home_of(service: Service) -> Path:
     """The home that a service runs."""
     return Path(service.environment.get("PUSH_HOME") or service.folder)
+
+
+def _push() -> tuple[str, ...]:
+    """This very program; `-P`, as a file push.py in the service's folder is not it."""
+    return sys.executable, "-P", "-m", "push"
 
 
 def _folders(settings: Settings, path: str) -> list[str]:

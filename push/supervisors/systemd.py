@@ -80,6 +80,18 @@ class Systemd:
             ).items()
         )
 
+    def surroundings(self, service: Service) -> dict[str, str]:
+        """The manager's variables, the unit's, and those of its environment file, which overrides them."""
+        given = dict(_assignments(self._ask("show-environment")))
+        file = Path("~/.config").expanduser() / service.name / "env"
+        own = {name: "".join(_words(value)[:1]) for name, value in _assignments(_text(file))}
+        return given | dict(service.environment) | own
+
+    def loads_secrets(self, name: str) -> bool:
+        """Whether an override has a LoadCredential= or the like."""
+        overrides = (self._folder / f"{name}.service.d").glob("*.conf")
+        return any(re.search("^(Load|Set)Credential", _text(file), re.MULTILINE) for file in overrides)
+
     def install(self, service: Service) -> None:
         """Write the unit, enable it, start it (anew)."""
         if not service.hardened:
