@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from push.config.credentials import FD_ENV, FOLDER_ENV
+
 #: A shorter secret may stand in a value by chance; such a one is only looked for as the whole value.
 MIN_PART = 8
 
-_OURS = frozenset({"PUSH_SEAMS", "PUSH_RUN"})  # the runner gives the agent a PUSH_RUN of its own
+#: Where Push's secrets are, whatever `agent_env` says; and the runner gives the agent a PUSH_RUN of its own.
+_OURS = frozenset({"PUSH_SEAMS", "PUSH_RUN", FD_ENV, FOLDER_ENV})
 
 
 def agent_environment(

@@ -10,8 +10,7 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from push import environ
-from push.config import legacy, places, rules, source
+from push.config import credentials, legacy, places, rules, source
 from push.config.build import build
 from push.config.findings import Finding, InvalidConfig, from_validation, located
 from push.config.schema import FileTable
@@ -27,7 +26,10 @@ def config_path(explicit: Path | None = None) -> Path:
 
 
 def load(explicit: Path | None = None) -> Settings:
-    """The settings of the file. Raises ConfigError where it is missing or unreadable, InvalidConfig with findings."""
+    """The settings of the file. Raises ConfigError where it, or a secret, is missing or unreadable.
+
+    InvalidConfig holds all findings of the file.
+    """
     path = config_path(explicit)
     return settings_of(path, source.read(path))
 
@@ -45,11 +47,13 @@ def settings_of(path: Path, text: str) -> Settings:
     if table is None or found:
         _refuse(path, found, text, translated.aliases)
     # Rules between keys are asked only of a file whose keys are right: a misspelt list is not also an empty one.
-    found = rules.check_rules(table, environ.get(table.telegram.bot_token_env))
+    found = rules.check_rules(table)
     chosen, misplaced = places.choose(table, path, default_home(), legacy=translated.old_layout)
     if found or misplaced or chosen is None:
         _refuse(path, found + misplaced, text, translated.aliases)
-    return build(path, table, chosen, translated.written)
+    outside = credentials.read()
+    rules.refuse_token(table, outside.find(table.telegram.bot_token_env))
+    return build(path, table, (chosen, translated.written), outside)
 
 
 def load_or_default(explicit: Path | None = None) -> Settings:
@@ -61,7 +65,7 @@ def load_or_default(explicit: Path | None = None) -> Settings:
             raise
     home = Home.at(default_home())
     chosen = places.Places(config_path(), home, home.root / places.ASSISTANT)
-    return build(None, FileTable(channel="local"), chosen, frozenset()).with_agent("")
+    return build(None, FileTable(channel="local"), (chosen, frozenset()), credentials.read()).with_agent("")
 
 
 def _refuse(path: Path, found: list[Finding], text: str, aliases: dict[KeyPath, KeyPath]) -> NoReturn:

@@ -16,11 +16,10 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from push import environ
 from push.config.durations import format_duration
 from push.config.places import MOVABLE
 from push.config.schema import FileTable, table_of
-from push.config.settings import OPENAI_KEY_ENV, Settings
+from push.config.settings import Settings
 
 HIDDEN = "(hidden)"
 _PAGE_HEAD = """# Configuration
@@ -127,7 +126,7 @@ class Effective:
     key: str
     value: object
     seconds: bool
-    source: str  # "file" | "environment" | "default"
+    source: str  # "file" | "default"; of a secret also "descriptor" | "credential" | "environment"
 
     def shown(self) -> str:
         """The value for a person."""
@@ -144,7 +143,7 @@ def effective(settings: Settings) -> list[Effective]:
             continue
         value = _value(settings, key)
         seconds = isinstance(info.default, str) and isinstance(value, float)
-        found.append(Effective(key, _plain(value), seconds, _source(settings, key, value)))
+        found.append(Effective(key, _plain(value), seconds, _source(settings, key)))
     routes = [{"thread": r.thread, "channel": r.channel, "agent": r.agent} for r in settings.routes]
     found.append(Effective("routes", routes, False, "file" if routes else "default"))
     return found
@@ -165,9 +164,9 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
 
 
-def _source(settings: Settings, key: str, value: object) -> str:
-    if key == "voice.openai_api_key" and environ.get(OPENAI_KEY_ENV):
-        return "environment"
+def _source(settings: Settings, key: str) -> str:
+    if key in settings.sources:
+        return settings.sources[key]
     if key in settings.written or (key == "channels" and "channel" in settings.written):
         return "file"
-    return "environment" if isinstance(value, SecretStr) else "default"
+    return "default"

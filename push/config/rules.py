@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from push.config.credentials import Credential
 from push.config.findings import Finding
 from push.config.kinds import TOKEN_SHAPE, token_complaint
 from push.config.schema import FileTable, VoiceTable
 from push.config.toml_lines import KeyPath
+from push.errors import ConfigError
 
 #: The voices of the service's speech model, as its reference lists them.
 OPENAI_VOICES = (
@@ -23,11 +25,10 @@ def enabled_channels(table: FileTable) -> tuple[str, ...]:
     return tuple(table.channels or (table.channel,))
 
 
-def check_rules(table: FileTable, environment_token: str | None) -> list[Finding]:
-    """Every rule that is broken. `environment_token` is the value of the variable that `bot_token_env` names."""
+def check_rules(table: FileTable) -> list[Finding]:
+    """Every rule that is broken."""
     return [
         *_channels(table),
-        *_telegram_token(table, environment_token),
         *_agents(table),
         *_routes(table),
         *_voice(table),
@@ -47,12 +48,13 @@ def _channels(table: FileTable) -> Iterator[Finding]:
         yield Finding(source, "turns iMessage on, and nobody is allowed to write", wanted)
 
 
-def _telegram_token(table: FileTable, environment_token: str | None) -> Iterator[Finding]:
-    if "telegram" not in enabled_channels(table) or table.telegram.bot_token or environment_token is None:
+def refuse_token(table: FileTable, outside: Credential | None) -> None:
+    """Raise ConfigError where the token that Telegram would be read with is not the file's, and cannot be one."""
+    if "telegram" not in enabled_channels(table) or table.telegram.bot_token or outside is None:
         return
-    if got := token_complaint(environment_token.strip()):
-        name = table.telegram.bot_token_env
-        yield Finding(("telegram", "bot_token_env"), f"names the variable {name}, which holds {got}", TOKEN_SHAPE)
+    if got := token_complaint(outside.value.get_secret_value()):
+        hint = "put the token alone there, then: push config validate"
+        raise ConfigError(f"{outside.place} holds {got}", why=f"expected {TOKEN_SHAPE}", hint=hint, code="wrong_token")
 
 
 def _agents(table: FileTable) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ Durations are seconds, paths are absolute and have no symlinks in what existed a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,14 +33,26 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Telegram:
-    """The Telegram channel. `bot_token` is None where neither the file nor the environment holds one."""
+    """The Telegram channel. `bot_token` is None where neither the file nor the outside holds one.
+
+    `place` says where the token is from, in words, and `origin` of what kind that is (as `Settings.sources`).
+    """
 
     bot_token: SecretStr | None
+    place: str
+    origin: str
     bot_token_env: str
     allow_user_ids: frozenset[int]
     allow_chat_ids: frozenset[int]
     base_url: str
     base_file_url: str
+
+    def renewal(self) -> str:
+        """What helps against a missing or wrong token: a command, or what comes before one."""
+        if self.origin in {"", "file"}:
+            return "push init"
+        again = "then: push reload" if self.origin == "descriptor" else "then start Push again"
+        return f"put the token that @BotFather shows into {self.place}, {again}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,7 @@ class Settings:
 
     `agent` is "" in the embedded default until `with_agent`. `channels` are those to be polled, in file order; the
     terminal (`local`) is available whether it is listed or not. `written` holds the dotted keys that the file sets.
+    `sources` tells for each secret that is set by its dotted key: `file`, `descriptor`, `credential` or `environment`.
     """
 
     path: Path | None
@@ -149,6 +163,7 @@ class Settings:
     primary_delivery: PrimaryDelivery | None
     routes: tuple[Route, ...]
     secrets: tuple[SecretStr, ...]
+    sources: Mapping[str, str]
     written: frozenset[str]
 
     def agent_for(self, conversation: str, channel: str) -> str:
@@ -184,7 +199,7 @@ class Settings:
         return replace(self, agent=agent, jobs_agent=agent, command=command or self.command)
 
     def secret_values(self) -> tuple[str, ...]:
-        """Every secret that the file or the environment holds, for scrubbing. Longest first."""
+        """Every secret that the file or the outside holds, for scrubbing. Longest first."""
         return tuple(sorted({secret.get_secret_value() for secret in self.secrets}, key=len, reverse=True))
 
     def secret_env_names(self) -> frozenset[str]:

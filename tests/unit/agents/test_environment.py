@@ -39,3 +39,8 @@ def test_names_that_the_owner_lists_are_passed_on_purpose() -> None:
     env = agent_environment(BASE, NAMES, (TOKEN,), ("OPENAI_API_KEY", "MY_BOT", "PUSH_SEAMS", "NOT_SET"))
     assert {"OPENAI_API_KEY": "sk-one", "MY_BOT": TOKEN}.items() <= env.items()
     assert not {"TELEGRAM_BOT_TOKEN", "CURL_ARGS", "PUSH_SEAMS", "PUSH_RUN", "NOT_SET"} & env.keys()
+
+
+def test_c61_no_agent_learns_where_the_secrets_are() -> None:
+    places = {"PUSH_SECRETS_FD": "3", "CREDENTIALS_DIRECTORY": "/run/user/1000/credentials/push.service"}
+    assert agent_environment(BASE | places, NAMES, (), tuple(places)).keys() & places.keys() == set()

@@ -84,12 +84,16 @@ def test_c60_the_whole_botfather_text(refused: Refused) -> None:
     assert TOKEN[10:30] not in said(error)
 
 
-def test_c60_the_whole_botfather_text_in_the_variable(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c60_the_whole_botfather_text_in_the_variable(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", BOTFATHER)
-    error = refused(f"{TELEGRAM}allow_user_ids = [1]\n")
-    assert (
-        f"names the variable TELEGRAM_BOT_TOKEN, which holds a string of {len(BOTFATHER)} characters" in error.message
+    write(f"{TELEGRAM}allow_user_ids = [1]\n")
+    with pytest.raises(ConfigError) as caught:
+        load()
+    error = caught.value
+    assert error.message.startswith(
+        f"the variable TELEGRAM_BOT_TOKEN holds a string of {len(BOTFATHER)} characters that holds more than the token"
     )
+    assert (error.code, error.exit_code) == ("wrong_token", 3)
     assert TOKEN[10:30] not in said(error)
 
 
