@@ -13,7 +13,12 @@ QUOTE_LIMIT = 300  # characters
 _GREETINGS = frozenset({"hello", "hi", "hey", "hallo", "moin", "hei", "moi", "bonjour", "hola", "ciao"})
 _ABOUT = """\
 I am only the demonstration: no model has read your message. To talk to a real agent, install claude, codex or pi, \
-log in to it, and start Push again; or name it as `agent` in the file that `push config path` prints."""
+log in to it, and then: push init --agent claude (or codex, or pi)."""
+
+
+def program() -> tuple[str, ...]:
+    """The command that is this agent."""
+    return (sys.executable, "-I", os.path.abspath(__file__))  # noqa: PTH100 - pathlib takes longer than the answer
 
 
 def reply(message: str, *, interrupted: bool) -> str:

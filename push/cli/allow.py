@@ -131,18 +131,11 @@ def _show_refusals(refusals: list[Refusal]) -> None:
 @click.pass_context
 def add(ctx: click.Context, name: str, *, chat: bool, channel: str, note: str | None) -> None:
     """Let a person (or, with --chat, everybody in a chat) write to the assistant, at once."""
-    from push.ledger import allowlist
-    from push.ledger.database import Database
+    from push.setup import people
 
-    kind, identity = _identity(name, chat=chat)
+    kind, identity = identity_of(name, chat=chat)
     settings = settings_or_default(ctx)
-    settings.home.make()
-    db = Database.open(settings.home.push_db)
-    try:
-        added = allowlist.add(db, channel, kind, identity, note)
-    finally:
-        db.close()
-    _record(settings, "added", (channel, kind, identity))
+    added = people.let_in(settings, (channel, kind, identity), note)
     if wants_json(ctx):
         output.emit_json({"channel": channel, "kind": kind, "id": identity, "added": added})
         return
@@ -164,18 +157,19 @@ def add(ctx: click.Context, name: str, *, chat: bool, channel: str, note: str | 
 def remove(ctx: click.Context, name: str, *, chat: bool, channel: str) -> None:
     """Let a person or a chat write no longer. What stands in the configuration is taken out there."""
     from push.ledger import allowlist
+    from push.setup import people
 
-    kind, identity = _identity(name, chat=chat)
+    kind, identity = identity_of(name, chat=chat)
     settings = settings_or_default(ctx)
     with ledger.opened(ctx) as db:
         removed = db is not None and allowlist.remove(db, channel, kind, identity)
     if removed:
-        _record(settings, "removed", (channel, kind, identity))
+        people.record(settings, "removed", (channel, kind, identity))
     if stands := _place_in_config(settings, channel, kind, identity):
         raise ConflictError(
             f"{_named(kind, identity)} still may write on {channel}",
-            why=f"it stands in the configuration: {stands}",
-            hint=f"take {identity} out of it, and start the gateway again",
+            why=f"it stands in the configuration, and has to be taken out there first: {stands}",
+            hint="push reload",
             code="in_configuration",
         )
     if not removed:
@@ -186,11 +180,11 @@ def remove(ctx: click.Context, name: str, *, chat: bool, channel: str) -> None:
         output.emit(f"{_named(kind, identity)} may write on {channel} no longer.")
 
 
-def _identity(name: str, *, chat: bool) -> tuple[str, str]:
+def identity_of(name: str, *, chat: bool) -> tuple[str, str]:
     """(`user` or `chat`, the id). Raises UsageError for whatever is not an id, to the letter: names change owners."""
     if not _ID.fullmatch(name) or abs(int(name)) > _LARGEST:
         why = "an id is a whole number that never changes, as in 123456789; names and phone numbers change owners"
-        raise UsageError(f"{name!r} is no id", why=why, hint=_FIND)
+        raise UsageError(f"{name!r} is no id", why=why, hint="push allow list")
     if name.startswith("-") and not chat:
         why = "a negative id is that of a group, in which everybody could then write"
         raise UsageError(f"{name} is no person's id", why=why, hint=f"push allow add --chat {name}")
@@ -208,12 +202,3 @@ def _place_in_config(settings: Settings, channel: str, kind: str, identity: str)
 
 def _named(kind: str, identity: str) -> str:
     return f"Everybody in chat {identity}" if kind == "chat" else f"User {identity}"
-
-
-def _record(settings: Settings, outcome: str, entry: tuple[str, str, str]) -> None:
-    from push.audit import Audit
-
-    channel, kind, identity = entry
-    audit = Audit(settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values())
-    audit.record("allowlist_changed", outcome=outcome, channel=channel, kind=kind, target=identity, actor="operator")
-    audit.close()

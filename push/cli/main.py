@@ -28,6 +28,7 @@ from push.errors import (
 
 #: Noun -> (where its command is, what it does in a line).
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("push.cli.init:init", "Set up the assistant, its agent, Telegram and the service."),
     "run": ("push.cli.run:run", "Read the channels and answer, in one process."),
     "poll": ("push.cli.run:poll", "Read the channels; a consumer answers."),
     "consumer": ("push.cli.run:consumer", "Answer what has been read."),
@@ -40,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
     "doctor": ("push.cli.doctor:doctor", "Check the machine, the configuration and the state."),
     "service": ("push.cli.service:service", "Run as a service of yours: install, uninstall, status."),
+    "backup": ("push.cli.backup:backup", "Keep a copy of the state, and bring it up elsewhere."),
     "config": ("push.cli.config:config", "The settings: where, what, and whether right."),
 }
 
@@ -137,10 +139,12 @@ def _as_push_error(exc: Exception) -> PushError:
     if isinstance(exc, click.ClickException):
         return _usage(exc)
     if isinstance(exc, OSError) and exc.errno in _WRITE_ERRORS:
+        from push.paths import way_in
+
         return TemporaryError(
             f"{exc.strerror}: {exc.filename}" if exc.filename else str(exc.strerror),
             why="the operating system refused it",
-            hint="make room or give access, then run the command again",
+            hint=way_in(Path(str(exc.filename or ".")), exc),
             code=errno.errorcode.get(exc.errno or 0, "temporary").lower(),
         )
     return _unexpected(exc)
@@ -153,7 +157,8 @@ def _usage(exc: click.ClickException) -> PushError:
     commands = f"commands: {', '.join(group.list_commands(ctx))}" if ctx and group else ""
     if isinstance(exc, click.exceptions.NoArgsIsHelpError):
         return UsageError(f"{command} needs a command", why=commands, hint=f"{command} --help")
-    return UsageError(exc.format_message(), why=commands, hint=f"{command} --help")
+    why = commands or f"{command} takes other words"
+    return UsageError(exc.format_message(), why=why, hint=f"{command} --help")
 
 
 def _unexpected(exc: Exception) -> PushError:
@@ -172,6 +177,7 @@ def _unexpected(exc: Exception) -> PushError:
         trace = trace.tb_next
     return PushError(
         f"unexpected {type(exc).__name__} at {place}",
-        why="this is a defect of Push",
-        hint="run it again with PUSH_DEBUG=1 for the traceback, and report it without your messages in it",
+        why="this is a defect of Push: PUSH_DEBUG=1 in front of the same command shows the traceback, to be reported "
+        "without your messages in it",
+        hint="push doctor",
     )

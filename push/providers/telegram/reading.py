@@ -47,7 +47,7 @@ class TelegramReader:
         """Ask the service who we are. Never raises."""
         reply = self._call("getMe", {}, ANSWER_SECONDS)
         if not isinstance(reply, Ok):
-            return _failure(reply)
+            return failure(reply)
         me = table(reply.result)
         number, username = identifier(me.get("id")), words(me.get("username"))
         if number is None:
@@ -68,7 +68,7 @@ class TelegramReader:
             params["offset"] = cursor + 1
         reply = self._call("getUpdates", params, wait_seconds + ANSWER_SECONDS)
         if not isinstance(reply, Ok):
-            return _failure(reply)
+            return failure(reply)
         if not isinstance(reply.result, list):
             return Later("malformed_answer")
         seen = see_all(reply.result, self._bot, allowed())
@@ -100,12 +100,13 @@ class TelegramReader:
         return BotApi.of(self._settings, connections=1)
 
 
-def _failure(reply: Error | NoConnection | NoAnswer) -> Later | Closed:
+def failure(reply: Error | NoConnection | NoAnswer) -> Later | Closed:
+    """What an answer that is none means for who reads: to ask again later, or that a person must act."""
     match reply:
         case NoConnection(reason) | NoAnswer(reason):
             return Later(reason)
         case Error(401 | 404 | 421, description) if description:  # without one it was a proxy's, not the service's
-            return Closed("token_rejected", "ask @BotFather for the bot's token, and check telegram.base_url")
+            return Closed("token_rejected", "push init")
         case Error(409, description):
             is_webhook = "webhook" in description.lower()
             return Later("webhook_active", WEBHOOK_SECONDS) if is_webhook else Later("another_poller", POLLER_SECONDS)

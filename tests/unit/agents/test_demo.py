@@ -17,7 +17,7 @@ def test_it_greets_and_says_what_it_is() -> None:
     said = answer(b"hello!\n")
     assert said.startswith("Hello!")
     assert "only the demonstration" in said
-    assert "push config path" in said
+    assert "push init --agent" in said
 
 
 def test_it_shows_what_it_read() -> None:

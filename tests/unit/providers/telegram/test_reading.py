@@ -118,7 +118,7 @@ def test_a_token_that_the_service_rejects_needs_a_person(
     for got in (reader.poll(None, lambda: ALLOWED), reader.identify()):
         assert isinstance(got, Closed)
         assert got.reason == "token_rejected"
-        assert "@BotFather" in got.hint
+        assert got.hint == "push init"
         assert TOKEN not in repr(got)
 
 
