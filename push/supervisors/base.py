@@ -110,8 +110,8 @@ def check_text(text: str) -> str:
     if not text.isprintable() or text != text.strip() or text.endswith("\\"):
         raise ConfigError(
             f"{text!r} cannot stand in a service's unit",
-            why="it holds a control character or is no UTF-8, or a space or backslash stands at its edge",
-            hint="move it to a folder with a plainer name",
+            why="it holds a control character or is no UTF-8, or a space or backslash stands at its edge: move it",
+            hint="push service install --help",
             code="path_unusable",
         )
     return text

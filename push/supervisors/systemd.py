@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,19 +67,9 @@ class Systemd:
     def is_current(self, service: Service) -> bool:
         """Overrides of the owner's own do not count."""
         found = self._read(service.name, [self._unit(service.name)])
-        return all(
-            _text(path) == text
-            for path, text in self.files(
-                Service(
-                    service.name,
-                    service.argv,
-                    service.folder,
-                    dict(service.environment) | {k: v for k, v in found.environment.items() if k == "PATH"},
-                    service.reload,
-                    found.hardened,
-                )
-            ).items()
-        )
+        environment = dict(service.environment) | {k: v for k, v in found.environment.items() if k == "PATH"}
+        wanted = replace(service, environment=environment, hardened=found.hardened)
+        return all(_text(path) == text for path, text in self.files(wanted).items())
 
     def surroundings(self, service: Service) -> dict[str, str]:
         """The manager's variables, the unit's, and those of its environment file, which overrides them."""
