@@ -14,6 +14,9 @@ A message never holds message text or a secret.
 
 from __future__ import annotations
 
+#: What each code means and what to do, below a heading of its own.
+PAGE = "docs/reference/errors.md"
+
 EXIT_OK = 0
 EXIT_UNEXPECTED = 70
 EXIT_INTERRUPTED = 130
@@ -36,6 +39,11 @@ class PushError(Exception):
         self.hint = hint
         if code is not None:
             self.code = code
+
+    @property
+    def docs(self) -> str:
+        """Where the documents explain it."""
+        return f"{PAGE}#{self.code}"
 
 
 class Failed(PushError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ def default_home() -> Path:
         raise ConfigError(
             "your home folder is not known",
             why="neither PUSH_HOME nor HOME is set",
-            hint="set PUSH_HOME to a folder of yours",
+            hint='export PUSH_HOME="$PWD/.push"',
             code="home_unknown",
         ) from None
 
@@ -75,7 +76,7 @@ class Home:
             raise ConflictError(
                 f"{self.root} belongs to another user (uid {self.root.stat().st_uid})",
                 why="what this user writes there, its owner could not use any more",
-                hint="run push as that user, or set PUSH_HOME to a folder of your own",
+                hint='export PUSH_HOME="$HOME/.push-$(id -un)"',
                 code="home_of_another",
             )
         for folder in (self.root, self.spool, self.run, self.logs):
@@ -93,8 +94,8 @@ def make_private(folder: Path) -> None:
     except OSError as exc:
         raise TemporaryError(
             f"cannot create {folder}: {exc.strerror}",
-            why="Push keeps its state there.",
-            hint="make the folder writable, or set PUSH_HOME to another one",
+            why="Push keeps its state there",
+            hint=way_in(folder, exc),
             code="home_not_writable",
         ) from exc
 
@@ -123,3 +124,14 @@ def open_plain(path: Path) -> BinaryIO:
             return os.fdopen(fd, "rb")
         os.close(fd)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
+def way_in(path: Path, exc: OSError) -> str:
+    """The next command where `path` cannot be read or written: show the room, open what is ours, show whose it is."""
+    there = next(found for found in (path, *path.parents) if os.path.lexists(found))
+    closed = there.parent if os.access(there, os.R_OK | os.W_OK) else there
+    if exc.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return f"df -h {shlex.quote(str(there))}"
+    if exc.errno == errno.EACCES and closed.exists() and closed.stat().st_uid == os.geteuid():
+        return f"chmod u+rwX {shlex.quote(str(closed))}"
+    return f"ls -ld {shlex.quote(str(there))}"

@@ -1,4 +1,4 @@
-"""What every test gets: a place of its own, the shared material, and three guards.
+"""What every test gets: a place of its own, the shared material, and four guards.
 
 Owns isolation (environment, home, network, processes); does not own fakes, which live beside the tests that use them.
 """
@@ -18,6 +18,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from push.cli import output
+from push.errors import PushError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -76,6 +79,19 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     guarded("connect")
     guarded("connect_ex")
+
+
+@pytest.fixture(autouse=True)
+def _errors_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where a command prints an error without its why or its next command: the source cannot tell of all."""
+    real = output.error
+
+    def checked(exc: PushError, *, as_json: bool) -> None:
+        assert exc.why, f"{exc.message!r} has no why"
+        assert exc.hint, f"{exc.message!r} has no next command"
+        real(exc, as_json=as_json)
+
+    monkeypatch.setattr(output, "error", checked)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ paths of a single run: where a CLI reads its instructions only once, a change be
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import Final
@@ -60,9 +61,10 @@ def _soul(path: Path) -> str:
 
 
 def _unusable(path: Path, why: str) -> ConfigError:
+    quoted = shlex.quote(str(path))
     return ConfigError(
         f"cannot use {path}: {why}",
-        why="SOUL.md holds the instructions that every run begins with.",
-        hint="write a text file of that name, or set assistant_root in config.toml to a folder that has one",
+        why="SOUL.md holds the instructions that every run begins with",
+        hint=f"ls -l {quoted}" if os.path.lexists(path) else f"echo 'You are a personal assistant.' >{quoted}",
         code="soul_unusable",
     )

@@ -168,7 +168,7 @@ def remove(ctx: click.Context, name: str, *, chat: bool, channel: str) -> None:
     if stands := _place_in_config(settings, channel, kind, identity):
         raise ConflictError(
             f"{_named(kind, identity)} still may write on {channel}",
-            why=f"it stands in the configuration, and has to be taken out there first: {stands}",
+            why=f"it stands in the configuration: {stands}",
             hint="push reload",
             code="in_configuration",
         )
@@ -183,7 +183,7 @@ def remove(ctx: click.Context, name: str, *, chat: bool, channel: str) -> None:
 def identity_of(name: str, *, chat: bool) -> tuple[str, str]:
     """(`user` or `chat`, the id). Raises UsageError for whatever is not an id, to the letter: names change owners."""
     if not _ID.fullmatch(name) or abs(int(name)) > _LARGEST:
-        why = "an id is a whole number that never changes, as in 123456789; names and phone numbers change owners"
+        why = "an id is a number that never changes, as 123456789 does; let the person write to the bot, and see the list"
         raise UsageError(f"{name!r} is no id", why=why, hint="push allow list")
     if name.startswith("-") and not chat:
         why = "a negative id is that of a group, in which everybody could then write"

@@ -66,8 +66,8 @@ def refuse_agents_of(home: Home, what: str) -> None:
     if process.caller_is_agent(home.spool):
         raise ConflictError(
             f"an agent's run cannot {what}",
-            why="only the owner of this machine may",
-            hint="run it in a terminal of your own",
+            why="only the owner of this machine may, in a terminal of their own",
+            hint="push status",
             code="caller_is_agent",
         )
 

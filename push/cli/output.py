@@ -79,15 +79,16 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> None:
 
 
 def error(exc: PushError, *, as_json: bool) -> None:
-    """Print an error on standard error: what, why, next command; or one JSON object."""
+    """Print an error on standard error: what, why and where it is explained, next command; or one JSON object."""
     if as_json:
         body: dict[str, object] = {"code": exc.code, "message": exc.message, "hint": exc.hint, "why": exc.why}
+        body["docs"] = exc.docs
         if exc.details:
             body["details"] = list(exc.details)
         _write_error(_json({"version": JSON_VERSION, "error": body}))
     else:
         lines = [f"{_style('error:', '1;31', sys.stderr)} {clean(exc.message)}"]
-        lines += [f"{label} {clean(value)}" for label, value in (("why:", exc.why), ("next:", exc.hint)) if value]
+        lines += [f"why: {clean(exc.why)} ({exc.docs})".replace("  ", " "), f"next: {clean(exc.hint)}"]
         lines += [f"also: {clean(detail)}" for detail in exc.details]
         _write_error("\n".join(lines))
 

@@ -60,7 +60,10 @@ class Draft:
                 os.fsync(file.fileno())
             if current(path) != self.before:
                 raise ConflictError(
-                    f"{self.path} was changed by somebody else at this moment", hint="push init", code="config_changed"
+                    f"{self.path} was changed by somebody else at this moment",
+                    why="their change stands, and ours was not written",
+                    hint="push init",
+                    code="config_changed",
                 )
             new.replace(path)
             _sync(path.parent)

@@ -77,13 +77,14 @@ class Finding:
 class InvalidConfig(ConfigError):
     """A configuration file that was read and is not valid. `findings` are in file order."""
 
+    code = "invalid_config"
+
     def __init__(self, file: Path, findings: Sequence[Finding]) -> None:
         first, *others = findings
         super().__init__(
             f"{_place(file, first)}: {first.key} {first.problem}",
             why=first.why(),
-            hint=f"correct the file, then run: push config validate --config {shlex.quote(str(file))}",
-            code="invalid_config",
+            hint=f"push config validate --config {shlex.quote(str(file))}",
         )
         self.findings = tuple(findings)
         self.details = tuple(f"{_place(file, f)}: {f.key} {f.problem}; {f.why()}".rstrip("; ") for f in others)

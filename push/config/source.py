@@ -81,7 +81,7 @@ def _syntax(path: Path, line: int, column: int, message: str, why: str) -> NoRet
     raise ConfigError(
         f"{path}:{line}:{column}: {message}",
         why=why,
-        hint=f"correct the file, then run: push config validate --config {shlex.quote(str(path))}",
+        hint=f"push config validate --config {shlex.quote(str(path))}",
         code="config_syntax",
     ) from None
 

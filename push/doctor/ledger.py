@@ -92,12 +92,14 @@ def wal(home: Home) -> Iterator[Finding]:
 def _empty_wal(home: Home) -> str:
     """Raises ConflictError where a reader keeps it."""
     with closing(_open(home)) as db:
-        row = db.one("PRAGMA wal_checkpoint(TRUNCATE)")
-    if row and row[0]:
+        is_empty = db.empty_wal()
+    if not is_empty:
         others = open_files.holders(home.push_db)
         pids = ",".join(str(one.pid) for one in others)
         raise ConflictError(
-            f"{open_files.named(others)} reads an old view of it", hint=f"ps -fp {pids}" if pids else ""
+            f"{open_files.named(others)} reads an old view of it",
+            why="what that one still reads cannot be moved",
+            hint=f"ps -fp {pids}" if pids else "push status",
         )
     return f"what stood in {home.push_db.name}-wal is in {home.push_db.name} now"
 
@@ -172,10 +174,9 @@ def _is_worked_on(home: Home, turn: OverdueTurn) -> bool:
 def _deliveries(db: Database) -> Iterator[Finding]:
     """Answers that reached nobody, or perhaps not, or not yet."""
     found: Backlog = backlog.read(db)
-    unknown_held = held.count(db).deliveries
     for name, meaning, count in (
         ("failed", "could not be delivered", found.stuck.get("failed", 0)),
-        ("unknown", "may have arrived, or not", found.stuck.get("unknown", 0) - unknown_held),
+        ("unknown", "may have arrived, or not", found.stuck.get("unknown", 0)),
     ):
         if count > 0:
             yield warning("deliveries", f"delivery_{name}", f"{_answers(count)} {meaning}", "push retries list")

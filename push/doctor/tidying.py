@@ -6,10 +6,14 @@ Owns the words for it; does not own what may be removed (`push.tasks.retention`)
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from push.config.settings import Settings
-from push.errors import TemporaryError
+from push.errors import PushError, TemporaryError
+from push.ledger.database import Database
+from push.paths import Home
+from push.tasks import roles
 
 _MIB = 1024**2
 
@@ -47,10 +51,28 @@ def make_room(settings: Settings, wanted: int) -> str:
     from push.tasks import retention
 
     root = settings.home.root
-    done = retention.tidy(settings.home, settings.retention)
+    done = _a_beginning(settings.home) + retention.tidy(settings.home, settings.retention)
     disk = os.statvfs(root)
     free = disk.f_bavail * disk.f_frsize
     said = "; ".join(done) or "there was nothing of ours to remove"
     if free < wanted:
-        raise TemporaryError(f"{said}; {free // _MIB} MiB are free", hint=f"df -h {root}", code="disk_full")
+        raise TemporaryError(f"{said}; {free // _MIB} MiB are free", hint=f"df -h {shlex.quote(str(root))}")
     return f"{said}; {free // _MIB} MiB are free at {root}"
+
+
+def _a_beginning(home: Home) -> list[str]:
+    """The ledger says what may go, and on a disk that is full to the last byte even a look at it needs some.
+
+    queue.db holds nothing that matters and is made anew; beside a living process it is left alone.
+    """
+    try:
+        db = Database.open_existing(home.push_db)
+    except PushError as exc:
+        if exc.code != "disk_full" or roles.living(home.run):
+            return []
+    else:
+        if db is not None:
+            db.close()
+        return []
+    home.queue_db.unlink(missing_ok=True)
+    return [f"removed {home.queue_db.name}, which is made anew"]

@@ -81,7 +81,8 @@ class Planner:
         if not program:
             raise ConfigError(
                 f"no program is set for the agent {agent or '(none)'}",
-                hint="push config validate",
+                why="neither `agent` nor a route names one, or its program is empty",
+                hint="push config show",
                 code="no_agent",
             )
         return adapter_for(agent, program, model or (self._settings.codex_model if agent == "codex" else None))

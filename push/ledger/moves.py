@@ -37,7 +37,9 @@ def move(db: Database, machine: Machine, row_id: int, edge: tuple[str, str, Acto
         raise ValueError(f"{machine.name}: {by} may not move {source} to {target}")
     changed = db.execute(_statement(machine.name, source, target, tuple(columns)), (*columns.values(), row_id))
     if changed != 1:
-        raise StaleRow(f"{machine.name} {row_id} is no longer {source}", hint="push status")
+        raise StaleRow(
+            f"{machine.name} {row_id} is no longer {source}", why="somebody else moved it on", hint="push status"
+        )
     db.execute(_HISTORY, (machine.name, row_id, source, target, by, clock.now_ms(), columns.get("reason")))
 
 

@@ -152,7 +152,8 @@ class _Listening:
         self._failures += 1
         if reason == "webhook_active" or (reason == "another_poller" and self._failures >= _ENOUGH_CONFLICTS):
             taker = "a webhook takes" if reason == "webhook_active" else "another program reads"
-            raise ConflictError(f"{taker} the bot's messages", hint="push doctor", code=reason)
+            why = "so the code that you send would not arrive here"
+            raise ConflictError(f"{taker} the bot's messages", why=why, hint="push doctor", code=reason)
         pause = seconds or min(_PAUSE_SECONDS * 2.0**self._failures, _LONGEST_PAUSE_SECONDS)
         if reason != self._said:
             self._say(f"Telegram: {reason.replace('_', ' ')}; asking again in {pause:.0f} s.")

@@ -127,7 +127,12 @@ class TurnWorker:
         prepared = self._planner.prepare(turn)
         limit = prepared.adapter.max_prompt
         if limit is not None and len(prepared.prompt) > limit:
-            raise UsageError(f"a prompt of {len(prepared.prompt)} characters", code="prompt_too_long")
+            raise UsageError(
+                f"a prompt of {len(prepared.prompt)} characters",
+                why=f"{prepared.plan.agent} takes {limit}",
+                hint="push turns list",
+                code="prompt_too_long",
+            )
         spool = self._spool(turn.id, turn.attempt + 1, turn, prepared)
         if turn.state == "queued":
             turns.start(self._db, turn, prepared.plan, prepared.text)
@@ -166,6 +171,7 @@ class TurnWorker:
         )
         if not runner.wait(self._gear.stop.fd):
             if not self._gear.stop.hard:
+                runner.leave()
                 return Step.HANDED_OVER
             process.terminate(spool)
             runner.wait(None)

@@ -99,7 +99,8 @@ def test_c62_what_is_no_id_to_the_letter_is_refused_and_the_way_to_one_is_taught
 ) -> None:
     error = told(capsys, "add", *words, code=2)
     assert error["code"] == "usage"
-    assert "let the person write to the bot, then: push allow list" in error["hint"] or "--help" in error["hint"]
+    assert "let the person write to the bot" in error["why"] or "--help" in error["hint"]
+    assert error["hint"] == "push allow list" or "--help" in error["hint"]
     assert list(home.iterdir()) == []
 
 

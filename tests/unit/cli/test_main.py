@@ -64,7 +64,7 @@ def test_exit_codes(
 ) -> None:
     raising(kind("what", why="why", hint="next command"))
     assert entry.main(["do"]) == exit_code
-    assert capsys.readouterr().err == "error: what\nwhy: why\nnext: next command\n"
+    assert capsys.readouterr().err == f"error: what\nwhy: why (docs/reference/errors.md#{code})\nnext: next command\n"
     for words in (["do", "--json"], ["--json", "do"]):
         assert entry.main(words) == exit_code
         assert json.loads(capsys.readouterr().err)["error"]["code"] == code
