@@ -12,7 +12,7 @@ import click
 
 from push.cli import ledger, output, records
 from push.cli.options import config_option, json_option, settings_or_default, wants_json
-from push.errors import ConflictError
+from push.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
     from push.ledger.database import Database
@@ -33,7 +33,7 @@ def retries() -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, limit: int) -> None:
-    """List what waits for another try, then what failed or possibly arrived twice, the newest first."""
+    """List what is held or waits for another try, then what failed or possibly arrived twice, the newest first."""
     from push import clock
     from push.ledger import pace
     from push.ledger import retries as rows
@@ -120,42 +120,75 @@ def show(ctx: click.Context, name: str) -> None:
 
 
 @retries.command()
-@click.argument("name", metavar="ID")
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option("--held", "all_held", is_flag=True, help="Everything that a restored copy holds, in its order.")
 @config_option
 @json_option
 @click.pass_context
-def now(ctx: click.Context, name: str) -> None:
+def now(ctx: click.Context, names: tuple[str, ...], *, all_held: bool) -> None:
     """Try at once. A delivery that failed, or may have arrived, is sent again, behind those that wait.
 
-    A chat that its service has paused is left in peace until the pause ends.
+    What is held is released: a message is answered, an answer is sent, marked as a possible repeat. A chat that its
+    service has paused is left in peace until the pause ends.
     """
+    if all_held == bool(names):
+        why = "either rows are named, or --held means all that are held"
+        raise UsageError("push retries now needs rows", why=why, hint="push retries list")
+    if all_held:
+        _held_now(ctx)
+        return
+    with ledger.opened(ctx) as db:
+        done = [_now(ctx, db, name) for name in names]
+    if wants_json(ctx):
+        output.emit_json(done[0] if len(done) == 1 else {"items": done})
+
+
+def _now(ctx: click.Context, db: Database | None, name: str) -> dict[str, Any]:
+    from push import clock
     from push.ledger import pace
     from push.providers import local
     from push.tasks import wake
 
-    with ledger.opened(ctx) as db:
-        row = _row(db, name)
-        assert db is not None
-        if row.kind == "turn":
-            _turn_now(db, row)
-        elif row.kind == "delivery":
-            _delivery_now(db, row)
-        else:
-            raise _never_a_message(row)
-        pause = next((pause for pause in pace.pauses(db) if row.kind == "delivery" and _concerns(pause, row)), None)
+    row = _row(db, name)
+    assert db is not None
+    if row.kind == "turn":
+        _turn_now(db, row)
+    elif row.kind == "delivery":
+        _delivery_now(db, row)
+    else:
+        raise _never_a_message(row)
+    pause = next((pause for pause in pace.pauses(db) if row.kind == "delivery" and _concerns(pause, row)), None)
     is_printed = row.kind == "delivery" and row.channel == local.CHANNEL
     heard = wake.ring(settings_or_default(ctx).home.run, "terminal" if is_printed else "sweep")
-    if wants_json(ctx):
-        from push import clock
+    if not wants_json(ctx):
+        if pause is not None:
+            output.emit(f"{name} is due when its chat's pause ends.\n{_until(pause)}.")
+        elif heard:
+            output.emit(f"{name} is due now.")
+        else:
+            output.emit(f"{name} is due as soon as {'a terminal is open' if is_printed else 'a gateway runs'}.")
+    until = clock.iso(pause.until) if pause else None
+    return {"kind": row.kind, "id": name, "heard": heard > 0, "paused_until": until}
 
-        until = clock.iso(pause.until) if pause else None
-        output.emit_json({"kind": row.kind, "id": name, "heard": heard > 0, "paused_until": until})
-    elif pause is not None:
-        output.emit(f"{name} is due when its chat's pause ends.\n{_until(pause)}.")
-    elif heard:
-        output.emit(f"{name} is due now.")
+
+def _held_now(ctx: click.Context) -> None:
+    from push.ledger import held
+    from push.tasks import wake
+
+    ledger.refuse_agents(ctx, "release what is held")
+    with ledger.opened(ctx) as db, output.Waiting() as waiting:
+        released = held.Held()
+        if db is not None:
+            released = held.release_everything(db, lambda done: waiting.tick(f"released {done.rows}"))
+    run_dir = settings_or_default(ctx).home.run
+    heard = wake.ring(run_dir, "sweep") + wake.ring(run_dir, "terminal") > 0
+    if wants_json(ctx):
+        output.emit_json({"released": {"turns": released.turns, "deliveries": released.deliveries}, "heard": heard})
+    elif not released.rows:
+        output.note("Nothing is held.")
     else:
-        output.emit(f"{name} is due as soon as {'a terminal is open' if is_printed else 'a gateway runs'}.")
+        when = "now" if heard else "as soon as a gateway runs"
+        output.emit(f"Released {released.turns} turns and {released.deliveries} deliveries: they are due {when}.")
 
 
 def _concerns(pause: Pause, row: Retry) -> bool:
@@ -180,18 +213,20 @@ def _never_a_message(row: Retry) -> ConflictError:
 
 
 def _turn_now(db: Database, row: Retry) -> None:
+    from push.ledger import held, turns
     from push.ledger import retries as rows
-    from push.ledger import turns
     from push.report import advice
 
     if row.reason == rows.PAUSED:
         raise ConflictError(
             f"{row.id} is not tried now", why="its conversation is paused", hint=advice.hint(row), code="paused"
         )
-    if turns.now_due(db, row.number):
+    if held.release_turn(db, row.number) or turns.now_due(db, row.number):
         return
     again = "it failed, and whoever sent it was told" if row.state == "failed" else f"it is {row.state}"
-    raise ConflictError(f"{row.id} cannot be tried again", why=again, hint="send the message again", code="turn_ended")
+    raise ConflictError(
+        f"{row.id} cannot be tried again", why=again, hint=f"push turns show {row.number}", code="turn_ended"
+    )
 
 
 def _delivery_now(db: Database, row: Retry) -> None:

@@ -110,6 +110,8 @@ def _messages(backlog: Backlog, taken: Snapshot) -> Iterator[str]:
         yield f"t{row.number}  {row.conversation}  postponed ({row.reason}), next try {_next(row.not_before, taken.at)}"
     if backlog.postponed > len(taken.postponed):
         yield f"and {backlog.postponed - len(taken.postponed)} more postponed"
+    if backlog.held.turns:
+        yield f"{backlog.held.turns} held since this copy was restored"
     for paused in backlog.paused[:_MOST_TARGETS]:
         yield f"{paused.conversation}  paused {records.ago(paused.since, taken.at)}, {paused.waiting} waiting"
     if backlog.rejected:
@@ -122,6 +124,7 @@ def _next(at: int | None, now: int) -> str:
 
 def _answers(backlog: Backlog, now: int) -> Iterator[str]:
     counts = [f"{count} {state}" for state, count in (*backlog.deliveries.items(), *backlog.stuck.items())]
+    counts += [f"{backlog.held.deliveries} held"] if backlog.held.deliveries else []
     counts += [f"{backlog.repeated} possibly delivered twice"] if backlog.repeated else []
     oldest = records.ago(backlog.oldest_delivery, now)
     yield (

@@ -5,6 +5,7 @@ Owns what a person is told, and the repairs; does not own the proof that nothing
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,6 +33,7 @@ _BUSY_SECONDS = 5.0
 _HOUR_MS = 3600 * 1000
 _AHEAD_MS = 60_000
 _MOST = 100  # rows that are looked at one by one
+_LEAST_BYTES = 1024 * 1024  # what SQLite wants free beside a database that it opens
 _BIG_WAL_BYTES = 256 * 1024 * 1024  # as `push status` has it
 #: The trouble of push.db -> the command that helps, or says more.
 _NEXT = {
@@ -75,7 +77,13 @@ def _unusable(home: Home, exc: PushError) -> Finding:
     if exc.code == "ledger_locked" and (held_by := open_files.holders(home.push_db)):
         finding = of_error("ledger", exc, f"ps -fp {','.join(str(one.pid) for one in held_by)}")
         return failed("ledger", exc.code, f"{finding.message}: {open_files.named(held_by)}", finding.hint)
-    return of_error("ledger", exc, _NEXT.get(exc.code, "push doctor"))
+    hint = _NEXT.get(exc.code, "push doctor")
+    return of_error("ledger", exc, FIX if exc.code == "disk_failing" and _is_full(home) else hint)
+
+
+def _is_full(home: Home) -> bool:
+    disk = os.statvfs(home.root)
+    return disk.f_bavail * disk.f_frsize < _LEAST_BYTES
 
 
 def wal(home: Home) -> Iterator[Finding]:

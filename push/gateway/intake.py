@@ -26,8 +26,9 @@ def accept(
     """
     message = classify(replace(message, text=encodable(message.text)))
     outcome = arrivals.accept(db, message, reading)
+    is_held = isinstance(outcome, Accepted) and outcome.held
     audit.record(
-        f"message_{type(outcome).__name__.lower()}",
+        "message_held" if is_held else f"message_{type(outcome).__name__.lower()}",
         turn=outcome.turn_id,
         channel=message.channel,
         thread=message.conversation,
@@ -43,8 +44,8 @@ def classify(message: Inbound) -> Inbound:
     if size > MAX_MESSAGE_BYTES:
         raise UsageError(
             f"the message has {size:,} bytes; the limit is {MAX_MESSAGE_BYTES:,}",
-            why="no agent takes a prompt of that length",
-            hint="put the text into a file of the assistant's folder, and send its name",
+            why="no agent takes a prompt of that length; it can read a file in the assistant's folder",
+            hint="push chat 'Read the file message.txt in your folder.'",
             code="message_too_long",
         )
     command = commands.recognise(message.text) if message.own_words else None

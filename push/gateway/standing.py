@@ -81,5 +81,7 @@ def _stuck(found: Backlog) -> Iterator[str]:
     if found.failed_turns:
         more = " or more" if found.failed_turns == MOST_FAILED else ""
         parts.append(f"{counted(found.failed_turns, 'message')}{more} failed")
+    if found.held.rows:
+        parts.append(f"{counted(found.held.rows, 'message or answer', 'messages and answers')} held")
     if parts:
         yield f"{', '.join(parts)}; on the machine: push retries list"

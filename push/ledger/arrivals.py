@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from push import clock
+from push.ledger import held
 from push.ledger.database import Database
 from push.ledger.moves import born, move
 from push.model.machines import TURN
@@ -26,7 +27,7 @@ _INSERT = (
     "not_before, lane, ahead, message_ref, context) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?)"
 )
 _NEWEST = (
-    "SELECT t.id, t.sender, t.target, t.kind, t.text, t.received_at, l.id, l.state, l.attempt FROM turn t "
+    "SELECT t.id, t.sender, t.target, t.kind, t.text, t.received_at, l.id, l.state, l.attempt, l.held_at FROM turn t "
     "JOIN turn l ON l.id = coalesce(t.merged_into, t.id) WHERE t.conversation_id = ? AND t.lane = 'turns' "
     "ORDER BY t.id DESC LIMIT 1"
 )
@@ -49,7 +50,8 @@ class Reading:
 def accept(db: Database, message: Inbound, reading: Reading | None = None) -> Accepted | Duplicate | Merged:
     """Commit one accepted message as a queued turn; the same channel event a second time changes nothing.
 
-    The rest of a text that the channel had split belongs to the turn of its first piece while that is queued.
+    The rest of a text that the channel had split belongs to the turn of its first piece while that is queued. What was
+    read of a service, and written before this copy was restored, is held: the original may have answered it.
     """
     now = clock.now_ms()
     seam("intake.before_commit")
@@ -62,16 +64,20 @@ def accept(db: Database, message: Inbound, reading: Reading | None = None) -> Ac
         if known:
             return Duplicate(int(known[0]), int(known[1]))
         conversation = _conversation_id(db, message, now)
-        lead = _lead(db, conversation, message)
+        is_held = reading is not None and held.is_of_the_original(db, message.received_ms)
+        found = _lead(db, conversation, message)
+        lead = found[0] if found is not None and found[1] == is_held else None
         turn_id = _insert(db, conversation, message, now)
         if lead is not None:
             move(db, TURN, turn_id, ("queued", "merged", "channel"), merged_into=lead, finished_at=now, not_before=None)
-            held = now + message.hold_ms if message.hold_ms else None
-            db.execute("UPDATE turn SET not_before = ? WHERE id = ?", (held, lead))
+            until = now + message.hold_ms if message.hold_ms and not is_held else None
+            db.execute("UPDATE turn SET not_before = ? WHERE id = ?", (until, lead))
+        elif is_held:
+            held.hold(db, turn_id, "channel")
     seam("intake.committed")
     if lead is not None:
         return Merged(lead, conversation)
-    return Accepted(turn_id, conversation, message.lane, message.ahead)
+    return Accepted(turn_id, conversation, message.lane, message.ahead, is_held)
 
 
 def _insert(db: Database, conversation: int, message: Inbound, now: int) -> int:
@@ -108,17 +114,20 @@ def _conversation_id(db: Database, message: Inbound, now: int) -> int:
     )
 
 
-def _lead(db: Database, conversation: int, message: Inbound) -> int | None:
-    """The turn that `message` is the rest of, if the newest message is a long one of that sender and of this second."""
+def _lead(db: Database, conversation: int, message: Inbound) -> tuple[int, bool] | None:
+    """The turn that `message` is the rest of, if the newest message is a long one of that sender and of this second.
+
+    With it whether that turn is held.
+    """
     if not message.joins or message.kind != "message":
         return None
     row = db.one(_NEWEST, (conversation,))
     if row is None:
         return None
-    _, sender, target, kind, text, received_at, lead, state, attempt = row
+    _, sender, target, kind, text, received_at, lead, state, attempt, held_at = row
     fits = (sender, target, kind, state, attempt) == (message.sender, message.target, "message", "queued", 0)
     recent = abs(message.received_ms - received_at) <= _SPLIT_MS
-    return int(lead) if fits and recent and units(text or "") >= SPLIT_UNITS else None
+    return (int(lead), held_at is not None) if fits and recent and units(text or "") >= SPLIT_UNITS else None
 
 
 def edit(db: Database, channel: str, edited: tuple[str, str, str], reading: Reading | None = None) -> int | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from push.ledger import conversations, pace
+from push.ledger import conversations, held, pace
 from push.ledger.conversations import PAUSED, Paused
 from push.ledger.database import Database, Row
+from push.ledger.held import Held
 from push.ledger.pace import Pause
 from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK, TURN_OPEN
 
@@ -40,7 +41,8 @@ class Backlog:
     """What is open or stuck, at one instant. `waiting_for` counts open deliveries per (channel, target).
 
     `repeated` counts delivered ones that the person possibly has twice, `rejected` updates that could never be stored.
-    `pauses` are chats that their service has paused, `paused` conversations that a person has.
+    `pauses` are chats that their service has paused, `paused` conversations that a person has. What is `held` counts
+    neither as open nor as stuck.
     """
 
     turns: dict[str, int] = field(default_factory=dict)
@@ -56,17 +58,19 @@ class Backlog:
     rejected: int = 0
     pauses: tuple[Pause, ...] = ()
     paused: tuple[Paused, ...] = ()
+    held: Held = field(default_factory=Held)
 
 
 def read(db: Database) -> Backlog:
     """Everything, from one snapshot."""
     with db.snapshot():
         open_turns = db.rows(
-            f"SELECT state, count(*), min(queued_at) FROM turn WHERE state IN {TURN_OPEN} GROUP BY state"
+            "SELECT state, count(*), min(queued_at) FROM turn INDEXED BY turn_open "
+            f"WHERE state IN {TURN_OPEN} AND held_at IS NULL GROUP BY state"
         )
         postponed = db.one(
             f"SELECT count(*) FROM turn WHERE state IN {TURN_OPEN} AND (state = 'waiting' OR not_before IS NOT NULL) "
-            f"AND (state = 'running' OR conversation_id NOT IN {PAUSED})"
+            f"AND held_at IS NULL AND (state = 'running' OR conversation_id NOT IN {PAUSED})"
         )
         running = db.rows(_RUNNING)
         open_deliveries = db.rows(
@@ -76,7 +80,9 @@ def read(db: Database) -> Backlog:
             f"SELECT channel, target, count(*) FROM outbound WHERE state IN {OUTBOUND_OPEN} "
             "GROUP BY channel, target ORDER BY 3 DESC LIMIT 20"
         )
-        stuck = db.rows(f"SELECT state, count(*) FROM outbound WHERE state IN {OUTBOUND_STUCK} GROUP BY state")
+        stuck = db.rows(
+            f"SELECT state, count(*) FROM outbound WHERE state IN {OUTBOUND_STUCK} AND held_at IS NULL GROUP BY state"
+        )
         return Backlog(
             turns=_counts(open_turns),
             oldest_turn=_oldest(open_turns),
@@ -91,6 +97,7 @@ def read(db: Database) -> Backlog:
             rejected=_upto(db, "rejected INDEXED BY rejected_listed WHERE dismissed_at IS NULL"),
             pauses=tuple(pace.pauses(db)),
             paused=tuple(conversations.paused(db)),
+            held=held.count(db),
         )
 
 

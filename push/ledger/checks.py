@@ -101,7 +101,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     ),
     Check(
         "turn_text",
-        "SELECT id, state FROM turn WHERE trim(coalesce(text, '')) = ''",
+        "SELECT id, state FROM turn WHERE trim(coalesce(text, '')) = '' AND erased_at IS NULL",
         "turn {0}",
         "it is {1}, but its message's text is not there",
     ),
@@ -125,6 +125,12 @@ CHECKS: Final[tuple[Check, ...]] = (
         "OR state IN ('pending','waiting') AND finished_at IS NOT NULL",
         "delivery {0}",
         "it is {1}, which does not agree with its time of ending",
+    ),
+    Check(
+        "delivery_held",
+        "SELECT id, state FROM outbound WHERE held_at IS NOT NULL AND state <> 'unknown'",
+        "delivery {0}",
+        "it is {1}, but held: nothing would tell whether it may be sent",
     ),
     Check(
         "progress_elsewhere",
@@ -174,8 +180,26 @@ CHECKS: Final[tuple[Check, ...]] = (
     ),
     Check(
         "part_text",
-        "SELECT outbound_id, seq FROM part WHERE trim(text) = ''",
+        "SELECT outbound_id, seq FROM part p WHERE trim(text) = '' "
+        "AND EXISTS (SELECT 1 FROM outbound WHERE id = p.outbound_id AND erased_at IS NULL)",
         "delivery {0}",
         "the text of its part {1} is not there",
+    ),
+    Check(
+        "erased_early",
+        f"SELECT 'turn', id, state FROM turn WHERE erased_at IS NOT NULL AND state IN {TURN_OPEN} UNION ALL "
+        "SELECT 'delivery', id, state FROM outbound WHERE erased_at IS NOT NULL AND state NOT IN "
+        "('delivered','dropped')",
+        "{0} {1}",
+        "its text was erased, but it is {2}",
+    ),
+    Check(
+        "erased_text",
+        "SELECT 'turn', id FROM turn t WHERE erased_at IS NOT NULL AND (text IS NOT NULL OR context IS NOT NULL "
+        "OR EXISTS (SELECT 1 FROM revision WHERE turn_id = t.id AND text IS NOT NULL)) UNION ALL "
+        "SELECT 'delivery', id FROM outbound o WHERE erased_at IS NOT NULL AND (source IS NOT NULL "
+        "OR EXISTS (SELECT 1 FROM part WHERE outbound_id = o.id AND (text <> '' OR entities IS NOT NULL)))",
+        "{0} {1}",
+        "it counts as erased, but a text of it is there",
     ),
 )

@@ -16,7 +16,7 @@ _MOST_KEYS = 10_000
 
 _WAITING = (
     f"SELECT count(*) FROM turn t INDEXED BY turn_open WHERE t.conversation_id = c.id AND t.state IN {TURN_OPEN} "
-    "AND t.lane = 'turns' AND t.state <> 'running'"
+    "AND t.lane = 'turns' AND t.state <> 'running' AND t.held_at IS NULL"
 )
 
 

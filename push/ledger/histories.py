@@ -45,17 +45,26 @@ class _Life:
         """How often it came into a state."""
         return sum(step.target == state for step in self.steps)
 
+    @property
+    def was_held(self) -> bool:
+        """Whether others may have passed it: it waited for a person in a restored copy, or does."""
+        return any(step.source == step.target for step in self.steps)
+
 
 def turn_faults(db: Database, watch: Callable[[str], None]) -> Iterator[Fault]:
     """What is wrong with turns and their histories; `watch` hears of it as it goes on. Inside `db.snapshot()`."""
     orders: dict[int, _Order] = {}  # conversation -> what is known of its earlier turns
-    columns = "conversation_id, kind, attempt, interruptions, delays, lane, ahead"
+    columns = "conversation_id, kind, attempt, interruptions, delays, lane, ahead, held_at"
     for life in _lives(db, TURN, columns):
         if life.id % _TOLD_EVERY == 0:
             watch(f"turn {life.id:,}")
         yield from _chain_faults(TURN, life, f"turn {life.id}")
         yield from _turn_counts(life)
-        if life.columns[5] == "turns" and not orders.setdefault(life.columns[0], _Order()).holds(life):
+        if (
+            life.columns[5] == "turns"
+            and not life.was_held
+            and not orders.setdefault(life.columns[0], _Order()).holds(life)
+        ):
             sentence = "it was worked on before a message of its conversation that goes before it had ended"
             yield "turn_order", f"turn {life.id}", sentence
     yield from _gaps(db, "turn", ("turn_missing", "turns"))
@@ -171,7 +180,7 @@ def _chain_faults(machine: Machine, life: _Life, who: str) -> Iterator[Fault]:
 
 def _turn_counts(life: _Life) -> Iterator[Fault]:
     """A run that did nothing (a lost session) is an attempt without a step; a command of the gateway has no runs."""
-    _, kind, attempt, interruptions, delays, *_ = life.columns
+    _, kind, attempt, interruptions, delays, _, _, held_at = life.columns
     runs = life.entered("running")
     fits = attempt == 0 if kind == "command" or not runs else attempt >= runs
     stops = (life.entered("interrupted"), life.entered("waiting"))
@@ -179,6 +188,10 @@ def _turn_counts(life: _Life) -> Iterator[Fault]:
         told = f"it counts {attempt} runs, {interruptions} interruptions and {delays} delays"
         sentence = f"{told}; its history has {runs} starts, {stops[0]} interruptions and {stops[1]} delays"
         yield "turn_counts", f"turn {life.id}", sentence
+    hands = [step.actor for step in life.steps if step.source == step.target]
+    if (held_at is not None) != (bool(hands) and hands[-1] != "operator" and life.state == "queued"):
+        said = "held" if held_at is not None else "not held"
+        yield "turn_held", f"turn {life.id}", f"it is {said}, which its history does not say"
 
 
 def _gaps(db: Database, table: str, names: tuple[str, str]) -> Iterator[Fault]:

@@ -22,7 +22,7 @@ _CHUNK = 100  # rows of one transaction: others wait meanwhile
 _LINE = (
     "SELECT id, channel, target, kind, state, attempt, ahead, agent, not_before, queued_at, started_at, "
     f"acknowledged_at FROM turn INDEXED BY turn_open WHERE conversation_id = ? AND state IN {TURN_OPEN} "
-    f"AND lane = 'turns' ORDER BY (state = 'queued' AND attempt = 0), ahead DESC, id LIMIT {MOST}"
+    f"AND lane = 'turns' AND held_at IS NULL ORDER BY (state = 'queued' AND attempt = 0), ahead DESC, id LIMIT {MOST}"
 )
 _ENDED = (
     "SELECT id, state FROM (SELECT id, state, kind, finished_at FROM turn WHERE conversation_id = ? AND id < ? "
@@ -55,7 +55,7 @@ class Place:
 
 
 def of(db: Database, conversation_id: int) -> list[Place]:
-    """The line, first the turn that is, or will be, worked on; at most MOST places."""
+    """The line, first the turn that is, or will be, worked on; at most MOST places. What is held stands in none."""
     return [replace(Place(*row), ahead=bool(row[6])) for row in db.rows(_LINE, (conversation_id,))]
 
 
@@ -84,6 +84,6 @@ def take_back(db: Database, turn_ids: Sequence[int]) -> int:
 
 def open_commands(db: Database) -> int:
     """How many commands of the control lane are open."""
-    sql = f"SELECT count(*) FROM turn WHERE lane = 'control' AND state IN {TURN_OPEN}"
+    sql = f"SELECT count(*) FROM turn WHERE lane = 'control' AND state IN {TURN_OPEN} AND held_at IS NULL"
     row = db.one(sql)
     return int(row[0]) if row else 0

@@ -207,7 +207,8 @@ def hold(db: Database, row: Outbound, reason: str, by: str) -> None:
 
 def untold(db: Database, conversation_id: int) -> list[int]:
     """Deliveries of a conversation that ended without reaching the person, who was not told of it yet."""
-    sql = f"SELECT id FROM outbound WHERE conversation_id = ? AND state IN {OUTBOUND_STUCK} AND told_at IS NULL"
+    sql = f"SELECT id FROM outbound WHERE conversation_id = ? AND state IN {OUTBOUND_STUCK} AND told_at IS NULL "
+    sql += "AND held_at IS NULL"  # of those it is not known
     return [int(row[0]) for row in db.rows(sql, (conversation_id,))]
 
 

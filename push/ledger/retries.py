@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from push import clock
+from push.ledger import held
 from push.ledger.conversations import PAUSED as PAUSED_CONVERSATIONS
 from push.ledger.database import Database
 from push.ledger.moves import move
@@ -28,13 +29,15 @@ _HELD_UP_SECONDS = 60
 PAUSED: Final = "paused"
 
 _TURN = (
-    "SELECT 'turn', t.id, t.state, t.attempt, t.delays, t.not_before, "
-    f"CASE WHEN c.paused_at IS NOT NULL AND t.state IN ('queued','waiting') AND t.lane = 'turns' THEN '{PAUSED}' "
+    "SELECT 'turn', t.id, CASE WHEN t.held_at IS NULL THEN t.state ELSE 'held' END, t.attempt, t.delays, t.not_before, "
+    "CASE WHEN c.paused_at IS NOT NULL AND t.held_at IS NULL AND t.state IN ('queued','waiting') "
+    f"AND t.lane = 'turns' THEN '{PAUSED}' "
     "ELSE t.reason END, c.key, t.channel, t.target, "
     "t.received_at FROM turn t {by} JOIN conversation c ON c.id = t.conversation_id WHERE "
 )
 _DELIVERY = (
-    "SELECT 'delivery', o.id, o.state, o.attempt, o.delays, o.not_before, "
+    "SELECT 'delivery', o.id, CASE WHEN o.held_at IS NULL THEN o.state ELSE 'held' END, o.attempt, o.delays, "
+    "o.not_before, "
     f"CASE WHEN o.state = 'delivered' AND o.repeat THEN '{TWICE}' WHEN o.state = 'pending' THEN '{BEHIND}' "
     "ELSE o.reason END, "
     "c.key, o.channel, o.target, o.created_at "
@@ -44,11 +47,11 @@ _REJECTED = (
     "SELECT 'rejected', id, 'rejected', 0, 0, NULL, reason, NULL, channel, NULL, rejected_at FROM rejected {by} WHERE "
 )
 _WAITING_TURNS = (
-    f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL) "
+    f"t.state IN {TURN_OPEN} AND (t.state = 'waiting' OR t.not_before IS NOT NULL) AND t.held_at IS NULL "
     f"AND (t.state = 'running' OR t.conversation_id NOT IN {PAUSED_CONVERSATIONS})"
 )
 _PAUSED_TURNS = (
-    f"t.state IN {TURN_OPEN} AND t.state <> 'running' AND t.lane = 'turns' "
+    f"t.state IN {TURN_OPEN} AND t.state <> 'running' AND t.lane = 'turns' AND t.held_at IS NULL "
     f"AND t.conversation_id IN {PAUSED_CONVERSATIONS}"
 )
 _WAITING_DELIVERIES = f"o.state IN {OUTBOUND_OPEN} AND o.state = 'waiting' AND o.reason IS NOT '{PACED}'"
@@ -56,19 +59,23 @@ _HELD_UP = (
     f"o.state IN {OUTBOUND_OPEN} AND o.state = 'pending' AND o.channel <> 'local' "
     f"AND o.created_at < 1000 * (CAST(strftime('%s', 'now') AS INTEGER) - {_HELD_UP_SECONDS})"
 )
+_STUCK = f"o.state IN {OUTBOUND_STUCK} AND o.held_at IS NULL"
 _FAILED_TURNS = "t.state = 'failed' AND t.dismissed_at IS NULL"
 _REPEATED = "o.state = 'delivered' AND o.repeat = 1 AND o.dismissed_at IS NULL"
 _REPEAT = (
     "UPDATE part SET repeats = repeats + 1 WHERE outbound_id = ? AND seq = "
     "(SELECT min(seq) FROM part WHERE outbound_id = ? AND delivered_at IS NULL)"
 )
+_POSTPONED = f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?"
 #: Each reads its partial index: of the rows that ended well, none is looked at.
 QUERIES = (
-    f"{_TURN.format(by='INDEXED BY turn_open')} {_WAITING_TURNS} ORDER BY t.id LIMIT ?",
+    f"{_TURN.format(by='INDEXED BY turn_held')} t.held_at IS NOT NULL ORDER BY t.id LIMIT ?",
+    f"{_DELIVERY.format(by='INDEXED BY outbound_held')} o.held_at IS NOT NULL ORDER BY o.id LIMIT ?",
+    _POSTPONED,
     f"{_TURN.format(by='INDEXED BY turn_open')} {_PAUSED_TURNS} ORDER BY t.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_WAITING_DELIVERIES} ORDER BY o.id LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_open')} {_HELD_UP} ORDER BY o.id LIMIT ?",
-    f"{_DELIVERY.format(by='INDEXED BY outbound_stuck')} o.state IN {OUTBOUND_STUCK} ORDER BY o.id DESC LIMIT ?",
+    f"{_DELIVERY.format(by='INDEXED BY outbound_stuck')} {_STUCK} ORDER BY o.id DESC LIMIT ?",
     f"{_DELIVERY.format(by='INDEXED BY outbound_repeated')} {_REPEATED} ORDER BY o.id DESC LIMIT ?",
     f"{_TURN.format(by='INDEXED BY turn_failed')} {_FAILED_TURNS} ORDER BY t.id DESC LIMIT ?",
     f"{_REJECTED.format(by='INDEXED BY rejected_listed')} dismissed_at IS NULL ORDER BY id DESC LIMIT ?",
@@ -125,14 +132,14 @@ class Done(Enum):
 
 
 def waiting_or_failed(db: Database, limit: int) -> list[Retry]:
-    """All that waits, then the newest that failed: at most `limit` of each sort."""
+    """All that is held or waits, then the newest that failed: at most `limit` of each sort."""
     with db.snapshot():
         return [Retry(*row) for sql in QUERIES for row in db.rows(sql, (limit,))]
 
 
 def waiting_turns(db: Database, limit: int) -> list[Retry]:
     """The oldest postponed turns."""
-    return [Retry(*row) for row in db.rows(QUERIES[0], (limit,))]
+    return [Retry(*row) for row in db.rows(_POSTPONED, (limit,))]
 
 
 def find(db: Database, kind: str, number: int) -> Retry | None:
@@ -155,10 +162,12 @@ def send_again(db: Database, number: int) -> Done:
     An unknown one may have been executed, so it is marked as a possible repeat.
     """
     with db.write():
-        row = db.one("SELECT state FROM outbound WHERE id = ?", (number,))
+        row = db.one("SELECT state, held_at FROM outbound WHERE id = ?", (number,))
         if row is None:
             return Done.MISSING
         match row[0]:
+            case "unknown" if row[1] is not None:
+                held.resend(db, number)
             case "failed" | "unknown" as state:
                 newest = db.one("SELECT max(id) FROM outbound")
                 columns: dict[str, object] = {"goes_after": newest[0] if newest else None, "finished_at": None}
@@ -192,7 +201,7 @@ def drop_delivery(db: Database, number: int) -> Done:
         if not OUTBOUND.allows(row[0], "dropped", "operator"):
             return Done.OVER
         edge = (row[0], "dropped", "operator")
-        move(db, OUTBOUND, number, edge, finished_at=now, not_before=None)
+        move(db, OUTBOUND, number, edge, finished_at=now, not_before=None, held_at=None)
     return Done.DONE
 
 

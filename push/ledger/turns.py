@@ -14,8 +14,10 @@ from push.model.machines import TURN, Actor
 from push.model.values import Plan, Rendered, Turn, Usage
 from push.seams import seam
 
+_MEANWHILE = "that happened while its run was prepared"
+
 _COLUMNS = (
-    "t.id, t.conversation_id, c.key, t.channel, t.target, t.sender, t.kind, t.text, t.state, t.attempt, "
+    "t.id, t.conversation_id, c.key, t.channel, t.target, t.sender, t.kind, coalesce(t.text, ''), t.state, t.attempt, "
     "t.interruptions, t.delays, t.not_before, t.received_at, t.lane, t.ahead, t.context, "
     "t.agent, t.session_id, t.is_new, t.epoch, t.work_dir, "
     "t.instructions_sha256, t.rehydrated"
@@ -28,25 +30,26 @@ _ORDER = "(t.state = 'queued' AND t.attempt = 0), t.ahead DESC, t.id"
 _GOES_ON = f"(t.state = 'running' OR t.conversation_id NOT IN {conversations.PAUSED})"
 _HEAD = (
     f"SELECT {_COLUMNS} {_FROM} WHERE t.conversation_id = ? AND t.state IN {TURN_OPEN} AND t.lane = 'turns' "
-    f"AND {_GOES_ON} ORDER BY {_ORDER} LIMIT 1"
+    f"AND t.held_at IS NULL AND {_GOES_ON} ORDER BY {_ORDER} LIMIT 1"
 )
 _HEADS = (
     "SELECT conversation_id, not_before FROM (SELECT t.conversation_id, t.not_before, "
     f"row_number() OVER (PARTITION BY t.conversation_id ORDER BY {_ORDER}) AS place "
-    f"FROM turn t INDEXED BY turn_open WHERE t.state IN {TURN_OPEN} AND t.lane = 'turns' AND {_GOES_ON}) "
-    "WHERE place = 1"
+    f"FROM turn t INDEXED BY turn_open WHERE t.state IN {TURN_OPEN} AND t.lane = 'turns' AND t.held_at IS NULL "
+    f"AND {_GOES_ON}) WHERE place = 1"
 )
 _CONTROL = (
     f"SELECT {_COLUMNS} FROM turn t INDEXED BY turn_control JOIN conversation c ON c.id = t.conversation_id "
-    f"WHERE t.lane = 'control' AND t.state IN {TURN_OPEN} AND t.conversation_id = ? ORDER BY t.id LIMIT 1"
+    f"WHERE t.lane = 'control' AND t.state IN {TURN_OPEN} AND t.held_at IS NULL AND t.conversation_id = ? "
+    "ORDER BY t.id LIMIT 1"
 )
 _IMPATIENT = (
     f"SELECT DISTINCT conversation_id FROM turn INDEXED BY turn_open WHERE state IN {TURN_OPEN} AND ahead = 1 "
-    f"AND state = 'queued' AND conversation_id NOT IN {conversations.PAUSED}"
+    f"AND state = 'queued' AND held_at IS NULL AND conversation_id NOT IN {conversations.PAUSED}"
 )
 _HISTORY = (
-    "SELECT t.id, t.text, (SELECT coalesce(o.source, (SELECT group_concat(text, '') FROM "
-    "(SELECT p.text FROM part p WHERE p.outbound_id = o.id ORDER BY p.seq))) FROM outbound o "
+    "SELECT t.id, t.text, (SELECT coalesce(o.source, nullif((SELECT group_concat(text, '') FROM "
+    "(SELECT p.text FROM part p WHERE p.outbound_id = o.id ORDER BY p.seq)), '')) FROM outbound o "
     "WHERE o.turn_id = t.id AND o.state = 'delivered' AND t.state = 'answered') FROM turn t "
     "WHERE t.conversation_id = ? AND t.id < ? AND t.kind = 'message' "
     f"AND coalesce((SELECT l.state FROM turn l WHERE l.id = t.merged_into), t.state) NOT IN {TURN_OPEN} "
@@ -80,12 +83,14 @@ def control_head(db: Database, conversation_id: int) -> Turn | None:
 
 def open_controls(db: Database) -> list[int]:
     """Conversations with work for the control lane: open commands, and messages that want the running one stopped."""
-    sql = f"SELECT DISTINCT conversation_id FROM turn WHERE lane = 'control' AND state IN {TURN_OPEN}"
+    sql = (
+        f"SELECT DISTINCT conversation_id FROM turn WHERE lane = 'control' AND state IN {TURN_OPEN} AND held_at IS NULL"
+    )
     return sorted({int(row[0]) for row in (*db.rows(sql), *db.rows(_IMPATIENT))})
 
 
 def whole_text(db: Database, turn: Turn) -> str:
-    """The message, with the pieces that joined it."""
+    """The message, with the pieces that joined it; "" where its text was erased."""
     pieces = db.rows("SELECT coalesce(text, '') FROM turn WHERE merged_into = ? ORDER BY id", (turn.id,))
     return arrivals.joined([turn.text, *(str(text) for (text,) in pieces)])
 
@@ -134,10 +139,12 @@ def start(db: Database, turn: Turn, plan: Plan, text: str | None = None) -> None
     """
     with db.write():
         if conversations.is_paused(db, turn.conversation_id):
-            raise StaleRow(f"the conversation of turn {turn.id} is paused", hint="push conversations list")
+            raise StaleRow(
+                f"the conversation of turn {turn.id} is paused", why=_MEANWHILE, hint="push conversations list"
+            )
         now = get(db, turn.id)
         if text is not None and now is not None and whole_text(db, now) != text:
-            raise StaleRow(f"turn {turn.id} says something else by now", hint="push status")
+            raise StaleRow(f"turn {turn.id} says something else by now", why=_MEANWHILE, hint="push status")
         edge = ("queued", "running", "worker")
         columns = {"started_at": clock.now_ms(), "attempt": turn.attempt + 1, "not_before": None, "reason": None}
         move(db, TURN, turn.id, edge, **columns, **_plan_columns(plan))
@@ -196,7 +203,8 @@ def _end(db: Database, turn: Turn, reply: Reply, edge: tuple[str, str, Actor], c
 def cancel(db: Database, turn: Turn, by: Actor) -> None:
     """End a turn without a reply: whoever asked for it has been told."""
     with db.write():
-        move(db, TURN, turn.id, (turn.state, "cancelled", by), finished_at=clock.now_ms(), not_before=None)
+        ended = {"finished_at": clock.now_ms(), "not_before": None, "held_at": None}
+        move(db, TURN, turn.id, (turn.state, "cancelled", by), **ended)
     seam("turn.cancelled_committed")
 
 
@@ -246,6 +254,7 @@ def now_due(db: Database, turn_id: int) -> bool:
 def recent_messages(db: Database, turn: Turn, limit: int) -> list[tuple[str, str]]:
     """Up to `limit` (role, text) of the conversation before `turn`, oldest first; what still waits is not told yet.
 
+    What was erased is not among them.
     Of the replies only delivered ones, and only the agent's own: our sentence about a failure is not its word.
     """
     rows = db.rows(_HISTORY, (turn.conversation_id, turn.id, limit))

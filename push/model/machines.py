@@ -41,7 +41,8 @@ def _machine(name: str, states: str, first: str, live: str, edges: str) -> Machi
     return Machine(name, tuple(states.split()), frozenset(first.split()), frozenset(live.split()), frozenset(parsed))
 
 
-#: One accepted message and its handling. `running -> answered` by `recovery` is a harvest.
+#: One accepted message and its handling. `running -> answered` by `recovery` is a harvest. `queued -> queued` is no
+#: change but of hands: held back in a restored copy (by recovery or the channel), released (by the operator).
 TURN: Final = _machine(
     "turn",
     "queued running waiting interrupted answered failed cancelled merged",
@@ -57,10 +58,11 @@ TURN: Final = _machine(
     queued -> cancelled : operator, worker
     queued -> failed : worker
     queued -> merged : channel
+    queued -> queued : recovery, channel, operator
     """,
 )
 
-#: One reply or notice on its way out.
+#: One reply or notice on its way out. `pending -> unknown`: in a restored copy, the original may have sent it.
 OUTBOUND: Final = _machine(
     "outbound",
     "pending sending waiting unknown delivered failed dropped",
@@ -70,6 +72,7 @@ OUTBOUND: Final = _machine(
     pending | waiting -> sending : sender
     sending -> delivered | waiting | failed : sender
     sending -> unknown : sender, recovery
+    pending | waiting -> unknown : recovery
     unknown -> waiting : sender, operator
     waiting -> failed : sender
     pending | waiting | failed | unknown -> dropped : operator

@@ -37,12 +37,16 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The message is committed as turn `turn_id` of `lane`; `ahead` of what waits, or not."""
+    """The message is committed as turn `turn_id` of `lane`; `ahead` of what waits, or not.
+
+    One that is `held` waits for a person: it is of before this copy of a home was restored.
+    """
 
     turn_id: int
     conversation_id: int
     lane: str = "turns"
     ahead: bool = False
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

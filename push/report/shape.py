@@ -78,6 +78,7 @@ def _turns(backlog: Backlog) -> dict[str, Any]:
     return {
         **{state: backlog.turns.get(state, 0) for state in ("queued", "running", "waiting", "interrupted")},
         "oldest_open_at": clock.iso(backlog.oldest_turn),
+        "held": backlog.held.turns,
         "postponed": backlog.postponed,
         "failed": backlog.failed_turns,
     }
@@ -109,6 +110,7 @@ def _deliveries(backlog: Backlog) -> dict[str, Any]:
     return {
         **{state: backlog.deliveries.get(state, 0) for state in ("pending", "sending", "waiting")},
         **{state: backlog.stuck.get(state, 0) for state in ("failed", "unknown")},
+        "held": backlog.held.deliveries,
         "possibly_twice": backlog.repeated,
         "oldest_open_at": clock.iso(backlog.oldest_delivery),
         "targets": [

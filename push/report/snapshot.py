@@ -232,6 +232,10 @@ def _of_backlog(backlog: Backlog, at: int) -> list[Attention]:
     ]
     if len(backlog.paused) > MOST_PAUSED:
         found.append(Attention(f"{len(backlog.paused)} conversations are paused.", "push conversations list"))
+    if backlog.held.rows:
+        count = backlog.held.rows
+        what = f"{count} {_plural(count, 'message or answer', 'messages and answers')} of before the restore held."
+        found.append(Attention(what, "push retries list"))
     found += _of_answers(backlog, at)
     for state, meaning in (("failed", "failed for good"), ("unknown", "may have arrived, or not")):
         count = backlog.stuck.get(state, 0)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from push.ledger import arrivals, outbox, retries, turns
+from push.ledger import arrivals, held, outbox, retries, turns
 from push.ledger.database import Database
 from push.ledger.moves import StaleRow, move
 from push.ledger.verify import verify
@@ -212,6 +212,20 @@ class Ledger(RuleBasedStateMachine):
                 outbox.hold(self.db, row, "timeout", "sender")
             case "failed":
                 outbox.end(self.db, row, "failed", "blocked")
+
+    # -- a restored copy -----------------------------------------------------------------------------------------
+
+    @rule(user=USERS)
+    def be_restored(self, user: str) -> None:
+        """What is open is held; others pass it until it is released."""
+        with self.db.write():
+            self.db.execute("UPDATE conversation SET paused_at = NULL")
+        held.hold_everything(self.db)
+        assert turns.open_conversations(self.db) == [] == outbox.open_targets(self.db) == turns.open_controls(self.db)
+        lives.answered(self.db, user)
+        found = held.count(self.db)
+        assert held.release_everything(self.db, lambda _: None) == found
+        assert held.count(self.db).rows == 0
 
     # -- what is not allowed -------------------------------------------------------------------------------------
 

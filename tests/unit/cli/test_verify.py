@@ -137,6 +137,7 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "history_edge": ("UPDATE transition SET actor = 'operator' WHERE source = 'queued' AND row_id = 1", "turn 1"),
     "history_end": ("UPDATE turn SET state = 'failed' WHERE id = 1", "turn 1"),
     "turn_order": (BEGUN, "turn 18"),
+    "turn_held": ("UPDATE turn SET held_at = 5 WHERE id = 1", "turn 1"),
     "turn_counts": ("UPDATE turn SET interruptions = 2 WHERE id = 3", "turn 3"),
     "turn_merged": ("UPDATE turn SET merged_into = NULL WHERE id = 21", "turn 21"),
     "turn_lane": ("UPDATE turn SET kind = 'message' WHERE id = 23", "turn 23"),
@@ -147,6 +148,7 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "delivery_counts": ("UPDATE outbound SET repeat = 1 WHERE id = 1", "delivery 1"),
     "delivery_end_time": ("UPDATE outbound SET finished_at = NULL WHERE id = 1", "delivery 1"),
     "progress_elsewhere": ("UPDATE progress SET target = '6'", "progress of turn 25"),
+    "delivery_held": ("UPDATE outbound SET held_at = 5 WHERE id = 1", "delivery 1"),
     "delivery_repeat": ("UPDATE part SET repeats = 1 WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
     "part_receipt": ("UPDATE part SET receipt = NULL WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
     "part_undelivered": (

@@ -35,6 +35,7 @@ from tests.ledger import lives, network
 PARTIAL = (
     *("turn_open", "turn_control", "turn_failed"),
     *("outbound_open", "outbound_stuck", "outbound_repeated", "rejected_listed", "pace_paused"),
+    *("turn_held", "outbound_held"),
     "conversation_paused",
 )
 #: Tables of what is there now: a row per chat, per refused sender (bounded), per message that is being shown.

@@ -259,6 +259,7 @@ def test_its_json_holds_no_text_and_names_every_part(place: Home, db: Database) 
         "waiting": 1,
         "interrupted": 0,
         "oldest_open_at": told["turns"]["oldest_open_at"],
+        "held": 0,
         "postponed": 1,
         "failed": 1,
     }
