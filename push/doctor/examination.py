@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -96,8 +97,11 @@ def _telegram(settings: Settings) -> Iterable[Finding]:
 
 def _at(explicit: Path | None, hint: str) -> str:
     """A command of ours means the same configuration as this call did."""
-    if explicit is None or not hint.startswith("push "):
+    if explicit is None or not hint.startswith("push ") or "--config" in hint:
         return hint
+    with suppress(ConfigError):
+        if config.config_path(explicit) == config.config_path():
+            return hint
     return f"push --config {shlex.quote(str(explicit))} {hint.removeprefix('push ')}"
 
 

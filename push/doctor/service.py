@@ -5,14 +5,12 @@ Owns what a person is told; does not own the units (`push.supervisors`) nor inst
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from push import environ
-from push.config import reference
 from push.config.settings import Settings
 from push.doctor import agents
 from push.doctor.findings import Finding, Status, failed, fine, warning
@@ -22,9 +20,6 @@ from push.tasks import roles
 
 _CHECK = "service"
 _INSTALL = "push service install"
-_OTHER_SOURCES = re.compile(
-    r"^\s*(EnvironmentFile|LoadCredential\w*|SetCredential\w*|PassEnvironment)\s*=\s*\S", re.MULTILINE
-)
 
 
 def look(settings: Settings) -> Iterator[Finding]:
@@ -41,9 +36,9 @@ def look(settings: Settings) -> Iterator[Finding]:
         yield other
         return
     found = [
-        *_unit(settings, supervisor, service),
+        *_unit(supervisor, service),
         *_beside(settings, supervisor.state(service.name)),
-        *_agents(settings, service),
+        *_agents(settings, supervisor, service),
         *_secrets(settings, supervisor, service),
     ]
     yield from found or [fine(_CHECK, f"{service.name} of {supervisor.name} is active, and begins with the machine")]
@@ -67,9 +62,8 @@ def _config(service: Service) -> str:
     return words[words.index("--config") + 1] if "--config" in words[:-1] else ""
 
 
-def _unit(settings: Settings, supervisor: Supervisor, service: Service) -> Iterator[Finding]:
-    wanted = registry.service_of(settings, service.name)
-    if not supervisor.is_current(wanted):
+def _unit(supervisor: Supervisor, service: Service) -> Iterator[Finding]:
+    if not supervisor.is_current(registry.renewed(service)):
         message = "the unit's files are not those of this version, or name another Push"
         yield warning(_CHECK, "unit_outdated", message, _INSTALL)
     state = supervisor.state(service.name)
@@ -95,9 +89,9 @@ def _beside(settings: Settings, state: State) -> Iterator[Finding]:
             yield warning(_CHECK, "gateway_beside", message, f"kill {holder.pid}")
 
 
-def _agents(settings: Settings, service: Service) -> Iterator[Finding]:
+def _agents(settings: Settings, supervisor: Supervisor, service: Service) -> Iterator[Finding]:
     """On the unit's PATH, with what they are written in: an nvm of the shell is not there."""
-    path = service.environment.get("PATH")
+    path = supervisor.surroundings(service).get("PATH")
     for name in agents.used(settings):
         program = next(iter(settings.bin_for(name)), "")
         found = agents.check_program(name, program, path, hint=_INSTALL)
@@ -116,18 +110,15 @@ def _agents(settings: Settings, service: Service) -> Iterator[Finding]:
 def _secrets(settings: Settings, supervisor: Supervisor, service: Service) -> Iterator[Finding]:
     """A token that only this shell's environment holds does not reach the service."""
     name = settings.telegram.bot_token_env
-    sources = {item.key: item.source for item in reference.effective(settings)}
-    if "telegram" not in settings.channels or sources.get("telegram.bot_token") != "environment":
+    if "telegram" not in settings.channels or "telegram.bot_token" in settings.written:
         return
-    if environ.get(name) and name not in service.environment and not _has_sources(supervisor, service):
-        message = f"the bot token is in this shell's variable {name}, which the service does not get"
-        yield failed(_CHECK, "service_token", message, "push init")
+    if not supervisor.loads_secrets(service.name) and not supervisor.surroundings(service).get(name):
+        message = f"the service finds no bot token: its variable {name} is not set there"
+        yield failed(_CHECK, "service_token", message, _carry(name, service.name) if environ.get(name) else "push init")
 
 
-def _has_sources(supervisor: Supervisor, service: Service) -> bool:
-    """Whether the unit, or what overrides it, takes variables or credentials from elsewhere."""
-    units = list(supervisor.files(service))
-    overrides = [path for unit in units for path in Path(f"{unit}.d").glob("*.conf")]
-    return any(
-        _OTHER_SOURCES.search(path.read_text(errors="replace")) for path in {*units, *overrides} if path.is_file()
-    )
+def _carry(variable: str, name: str) -> str:
+    """Write this shell's variable to the service's environment file, without showing it to `ps`."""
+    file = f"~/.config/{name}/env"
+    line = f"printenv {variable} | sed s/^/{variable}=/ >>{file}"
+    return f"(umask 077; mkdir -p ~/.config/{name}; {line}) && {_INSTALL}"

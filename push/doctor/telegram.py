@@ -93,7 +93,7 @@ def delete_webhook(settings: Settings) -> Finding:
 
 def _refusal(url: str, reply: Error | NoConnection | NoAnswer) -> Finding:
     match reply:
-        case Error(401 | 404):
+        case Error(401 | 404 | 421):
             return failed(_CHECK, "token_refused", f"{url} does not know the bot of this token", _SET_UP)
         case Error(status):
             return failed(_CHECK, "service_error", f"{url} answers with the error {status}; try again", "push doctor")

@@ -68,7 +68,7 @@ def _a_beginning(home: Home) -> list[str]:
     try:
         db = Database.open_existing(home.push_db)
     except PushError as exc:
-        if exc.code != "disk_full" or roles.living(home.run):
+        if exc.code not in {"disk_full", "disk_failing"} or roles.living(home.run):
             return []
     else:
         if db is not None:

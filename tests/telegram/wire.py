@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Any, BinaryIO
 
 _REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 409: "Conflict"}
@@ -194,5 +195,6 @@ def _message(status: int, body: Any, headers: dict[str, str]) -> bytes:
     else:
         content = json.dumps(body).encode()
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}", f"Content-Type: {kind}"]
+    lines.append(f"Date: {formatdate(usegmt=True)}")
     lines += [f"Content-Length: {len(content)}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     return "\r\n".join(lines).encode() + content

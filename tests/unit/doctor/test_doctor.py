@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import sqlite3
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,6 +24,8 @@ from tests.ledger import lives
 
 TOKEN = "8012345678:AAF-x_Q9wErTyUiOpAsDfGhJkLzXcVbNm12"
 GIB = 1024**3
+OF_EVERY_MACHINE = ("config", "disk", "sqlite", "timezone")
+OF_EVERY_HOME = ("permissions", "descriptors", "ledger", "state", "processes", "agent", "assistant", "service")
 
 
 class Diagnosis(NamedTuple):
@@ -76,7 +80,7 @@ def test_a_healthy_home_passes_and_nothing_is_made(patient: Patient) -> None:
     diagnosis = patient.run()
     assert diagnosis.code == 0
     assert {item["status"] for items in diagnosis.items.values() for item in items} == {"ok"}
-    assert set(diagnosis.items) == {"config", "permissions", "disk", "sqlite", "ledger", "state", "agent", "assistant"}
+    assert set(diagnosis.items) == {*OF_EVERY_MACHINE, *OF_EVERY_HOME}
     assert sorted(patient.home.rglob("*")) == before
 
 
@@ -84,7 +88,7 @@ def test_without_any_configuration_the_embedded_default_is_healthy(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["doctor"]) == 0
-    assert "8 checks, 0 failed" in capsys.readouterr().out
+    assert "12 checks, 0 failed" in capsys.readouterr().out
 
 
 def test_for_a_person_each_failure_has_the_next_command(patient: Patient, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,7 +97,7 @@ def test_for_a_person_each_failure_has_the_next_command(patient: Patient, capsys
     lines = capsys.readouterr().out.splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith("failed  permissions: "))
     assert lines[place + 1] == "        next: push doctor --fix"
-    assert lines[-1] == "8 checks, 1 failed"
+    assert lines[-1] == "12 checks, 1 failed"
 
 
 # -- configuration ---------------------------------------------------------------------------------------------------
@@ -106,7 +110,7 @@ def test_a_wrong_configuration_is_told_and_the_machine_is_checked_all_the_same(p
     first, second, *_ = diagnosis.one("config")["message"].splitlines()
     assert ("agnet" in first, "run_timeuot" in second) == (True, True)
     assert TOKEN not in json.dumps(diagnosis.items)
-    assert set(diagnosis.items) == {"config", "disk", "sqlite"}
+    assert set(diagnosis.items) == set(OF_EVERY_MACHINE)
 
 
 def test_a_configuration_that_is_named_but_missing_fails(patient: Patient) -> None:
@@ -158,7 +162,9 @@ def test_a_file_of_another_user_is_not_touched(patient: Patient, monkeypatch: py
     patient.home.chmod(0o755)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     item = patient.run("--fix").one("permissions")
-    assert (item["status"], item["hint"]) == ("failed", f"ls -ld {patient.home}")
+    assert (item["status"], item["code"]) == ("failed", "home_of_another")
+    assert item["hint"].startswith("sudo -u ")
+    assert item["hint"].endswith(" push doctor")
     assert mode(patient.home) == 0o755
 
 
@@ -166,14 +172,46 @@ def test_a_file_of_another_user_is_not_touched(patient: Patient, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("free", "status", "code"), [(2 * GIB, "ok", 0), (GIB // 2, "warning", 0), (50 * 1024**2, "failed", 1)]
+    ("free", "files", "status", "code"),
+    [
+        (2 * GIB, 10**6, "ok", 0),
+        (GIB // 2, 10**6, "warning", 0),
+        (50 * 1024**2, 10**6, "failed", 1),
+        (2 * GIB, 5000, "warning", 0),
+        (2 * GIB, 50, "failed", 1),
+    ],
 )
 def test_the_room_on_the_disk(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch, free: int, status: str, code: int
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, free: int, files: int, status: str, code: int
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(100 * GIB, 0, free))
+    largest = patient.home / "assistant" / "film"
+    largest.write_bytes(b"x" * 3 * 1024**2)
+    real = os.statvfs(patient.home)
+    room = SimpleNamespace(
+        f_frsize=1, f_bavail=free, f_bfree=free, f_blocks=100 * GIB, f_files=real.f_files, f_favail=files
+    )
+    monkeypatch.setattr(os, "statvfs", lambda _path: room)
     diagnosis = patient.run()
     assert (diagnosis.one("disk")["status"], diagnosis.code) == (status, code)
+    if code:
+        assert f"the most in {largest} (3 MiB)" in diagnosis.one("disk")["message"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "hint"),
+    [(errno.ENOSPC, "disk_full", "push doctor --fix"), (errno.EROFS, "not_writable", "findmnt -T ")],
+)
+def test_a_file_is_really_written(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, number: int, code: str, hint: str
+) -> None:
+    def refuse(_fd: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    item = patient.run().one("disk")
+    assert (item["status"], item["code"]) == ("failed", code)
+    assert item["hint"].startswith(hint)
+    assert list(patient.home.glob(".doctor-*")) == []
 
 
 def test_a_home_that_is_no_folder_fails(
@@ -193,7 +231,7 @@ def test_a_home_that_cannot_be_made_fails_and_says_what_to_set(
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert f"{home / 'not' / 'there'} cannot be made: {home} is not a folder that we may write to" in said
-    assert "next: set PUSH_HOME to a folder of yours" in said
+    assert 'next: export PUSH_HOME="$HOME/.push"' in said
 
 
 def test_a_sqlite_with_the_wal_reset_fault_is_a_warning(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +323,7 @@ def test_a_damaged_state_beside_a_damaged_ledger_is_left_alone(patient: Patient)
 def test_a_state_that_cannot_be_read_does_not_send_in_circles(patient: Patient) -> None:
     (patient.home / "state.json").mkdir(mode=0o700)
     item = patient.run("--fix").one("state")
-    assert (item["status"], item["hint"]) == ("failed", "")
+    assert (item["status"], item["hint"]) == ("failed", f"ls -ld {patient.home / 'state.json'}")
 
 
 # -- agents ----------------------------------------------------------------------------------------------------------
@@ -306,7 +344,7 @@ def test_every_configured_agent_needs_a_program_that_runs(patient: Patient, tmp_
     assert diagnosis.code == 1
     claude, codex, command = diagnosis.items["agent"]
     assert "no-such-program is not found" in claude["message"]
-    assert "claude_bin" in claude["hint"]
+    assert claude["hint"] == "npm install -g @anthropic-ai/claude-code"
     assert codex["hint"] == f"chmod +x {blocked}"
     assert (command["status"], command["message"]) == ("ok", f"command: {shutil.which('cat')}")
 
