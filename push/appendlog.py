@@ -1,6 +1,7 @@
 """A file to which several processes and threads append whole lines, and which is rotated by size.
 
-Owns the writing, the lock and the rotation (`x`, `x.1`, … `x.<keep>`); does not own what a line says.
+Owns the writing, the lock, the rotation (`x`, `x.1`, … `x.<keep>`) and forgetting what is old; does not own what a line
+says.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import fcntl
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +23,10 @@ MAX_BYTES = 10 * 1024 * 1024
 KEEP = 5
 
 _LOCK_SECONDS = 1.0
+_LOOK_BYTES = 256 * 1024  # at either end of a file, for a line that tells its instant
+
+#: When a line was written (milliseconds since 1970); None where it does not tell.
+Instant = Callable[[str], int | None]
 
 
 class AppendFile:
@@ -60,6 +66,26 @@ class AppendFile:
         with self._thread_lock:
             self._drop()
 
+    def forget(self, limit_ms: int, instant: Instant) -> int:
+        """Remove rotated files in which nothing is younger than `limit_ms`; returns how many.
+
+        The current file is rotated where its oldest line is older than a quarter of that, so that no line is kept for
+        much longer than the limit. What tells no instants is no log of ours, and is not rotated.
+        """
+        now = clock.now_ms()
+        oldest = instant_of_oldest(self.path, instant)
+        if oldest is not None and now - oldest > limit_ms // 4:
+            with self._thread_lock:
+                if self._open_current():
+                    oldest = instant_of_oldest(self.path, instant)  # another may have rotated it meanwhile
+                    if oldest is not None and now - oldest > limit_ms // 4:
+                        self._rotate()
+                self._drop()
+        old = [path for path in rotated(self.path, self._keep) if now - _newest(path, instant) > limit_ms]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
+
     def _open_current(self) -> bool:
         """Have the file that now has the name open. Returns whether it is locked too."""
         while True:
@@ -83,7 +109,7 @@ class AppendFile:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
     def _rotate(self) -> None:
-        names = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, self._keep + 1))]
+        names = [self.path, *(_numbered(self.path, number) for number in range(1, self._keep + 1))]
         for newer, older in reversed(list(pairwise(names))):
             with suppress(FileNotFoundError):
                 newer.replace(older)
@@ -109,3 +135,37 @@ def _lock(fd: int) -> bool:
             time.sleep(0.002)
         else:
             return True
+
+
+def rotated(path: Path, keep: int = KEEP) -> list[Path]:
+    """The rotated files that are there, the newest first."""
+    return [old for number in range(1, keep + 1) if (old := _numbered(path, number)).is_file()]
+
+
+def instant_of_oldest(path: Path, instant: Instant) -> int | None:
+    """When the first line of a file was written; None where there is no file, or it does not tell."""
+    return next((at for line in _lines(path, 0) if (at := instant(line)) is not None), None)
+
+
+def _newest(path: Path, instant: Instant) -> int:
+    """When the last line of a file was written; where it does not tell, when the file was."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return clock.now_ms()
+    lines = _lines(path, max(status.st_size - _LOOK_BYTES, 0))
+    told = [at for line in lines if (at := instant(line)) is not None]
+    return told[-1] if told else int(status.st_mtime * 1000)
+
+
+def _lines(path: Path, offset: int) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            yield from file.read(_LOOK_BYTES).decode(errors="replace").split("\n")
+    except (FileNotFoundError, IsADirectoryError):
+        return
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}")

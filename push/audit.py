@@ -107,3 +107,11 @@ class Audit:
 def _encode(record: Mapping[str, object]) -> str:
     """One line of ASCII: everything else, and every control character, is escaped."""
     return json.dumps(record, separators=(",", ":"))
+
+
+def instant(line: str) -> int | None:
+    """When a record was written (milliseconds since 1970); None for a line that is none."""
+    try:
+        return int(json.loads(line)["ts_ms"])
+    except (ValueError, TypeError, KeyError):
+        return None

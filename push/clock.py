@@ -38,6 +38,14 @@ def iso(milliseconds: int | None) -> str | None:
     return from_ms(milliseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def from_iso(text: str) -> int:
+    """The inverse of `iso`, for any ISO 8601 instant with an offset. Raises ValueError for what is none."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError("an instant without an offset")
+    return to_ms(instant)
+
+
 def monotonic() -> float:
     """Seconds on a clock that never jumps; only differences mean something."""
     return time.monotonic()

@@ -32,6 +32,7 @@ _WITHOUT_STDERR = frozenset({"chat"})
 _TALKATIVE = ("asyncio", "httpcore", "httpx", "huey", "peewee", "sentry_sdk", "urllib3")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
+_FLUSH_SECONDS = 1.0  # for what an earlier client has not sent yet
 _CUT = "[cut]"
 _EVENT_KEYS = frozenset(
     {
@@ -72,6 +73,8 @@ def configure(settings: Settings, role: str) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.raiseExceptions = False  # it prints a failed record's arguments to standard error
     threading.excepthook = _log_end_of_thread
+    if "sentry_sdk" in sys.modules:
+        sys.modules["sentry_sdk"].get_client().close(timeout=_FLUSH_SECONDS)
     if settings.sentry.dsn is not None:
         _start_sentry(settings, role, redaction)
 
@@ -104,6 +107,14 @@ class _Entry(logging.Formatter):
 
     def _clean(self, text: str) -> str:
         return _CONTROLS.sub(lambda match: repr(match[0])[1:-1], self._redaction.text(text))
+
+
+def instant(line: str) -> int | None:
+    """When a log entry was written (milliseconds since 1970), of its first line; None for any other line."""
+    try:
+        return clock.from_iso(line.partition(" ")[0])
+    except ValueError:
+        return None
 
 
 class _FileHandler(logging.Handler):

@@ -1,4 +1,4 @@
-"""A consumer: the lanes' workers, the sweep, and a supervisor that replaces dead threads.
+"""A consumer: the lanes' workers, the sweep, retention, and a supervisor that replaces dead threads.
 
 Owns starting and stopping them; lives inside `push consumer`, `push run` and, where nobody else consumes, `push chat`.
 """
@@ -21,6 +21,7 @@ from push.tasks.control import Control
 from push.tasks.deliver import Deliver
 from push.tasks.drain import Drain, is_due, take_watch
 from push.tasks.later import Later
+from push.tasks.retention import RetentionLoop
 from push.tasks.roles import Role
 from push.tasks.signs import Signs
 from push.tasks.sweep import Sweep
@@ -63,6 +64,7 @@ class Consumer:
         self.bells = Bells(home, handlers)
         self._workers = _WORKERS | {"turns": gear.settings.turns_workers}
         self._sweep = Sweep(gear.db, home, gear.stop, self.bells, self._role.beat)
+        self._retention = RetentionLoop(gear, lambda: self._sweep.leads, self._role.beat)
         self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
 
     def _deliver(self, lane: str, stream: int) -> Deliver:
@@ -76,6 +78,7 @@ class Consumer:
             lane.serve(self._workers[name], self._gear.db.close_thread)
         self._later.start()
         self._sweep.start()
+        self._retention.start()
         self._supervisor.start()
 
     def _ring(self, lane: str, key: int | str) -> None:
@@ -121,6 +124,7 @@ class Consumer:
         deadline = clock.monotonic() + GRACEFUL_SECONDS
         left = sum(lane.join(deadline) for lane in lanes)
         swept = self._sweep.join(max(deadline - clock.monotonic(), 0.1))
+        swept = self._retention.join(max(deadline - clock.monotonic(), 0.1)) and swept
         self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
         if self._gear.stop.hard:
             self._terminate_unwatched()

@@ -88,7 +88,7 @@ def show(ctx: click.Context, key: str, limit: int) -> None:
     if session is not None:
         output.emit(f"  session {session.uuid} of {session.backend}, used on {session.used_on}")
     for message in messages:
-        text = "(no longer kept)" if message.text is None else message.text
+        text = records.ERASED if message.text is None else message.text
         output.emit(f"\n{message.role}, {clock.iso(message.at)}, turn {message.turn}, {message.state}:\n{text}")
 
 

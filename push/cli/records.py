@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from push.ledger.pace import Pause
     from push.ledger.retries import Rejected
 
+#: Stands where a text was, that retention has erased.
+ERASED = "(erased)"
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -83,6 +85,7 @@ def turn(record: TurnRecord) -> dict[str, Any]:
         "lane": record.lane,
         "ahead": record.ahead,
         "merged_into": record.merged_into,
+        "erased_at": clock.iso(record.erased_at),
         "context": record.context,
         "text": record.text,
         "pieces": [{"turn": piece.turn, "text": piece.text} for piece in record.pieces],
@@ -106,6 +109,7 @@ def delivery(record: DeliveryRecord) -> dict[str, Any]:
         "delays": record.delays,
         "urgent": record.urgent,
         "notice": record.notice,
+        "erased_at": clock.iso(record.erased_at),
         "dismissed_at": clock.iso(record.dismissed_at),
         "next_attempt_at": clock.iso(record.not_before),
         "reason": record.reason,
@@ -134,7 +138,7 @@ def rejected(record: Rejected) -> dict[str, Any]:
         "reason": record.reason,
         "rejected_at": clock.iso(record.rejected_at),
         "dismissed_at": clock.iso(record.dismissed_at),
-        "raw": record.raw,
+        "raw": record.raw or None,
     }
 
 
@@ -203,7 +207,7 @@ def show_rejected(record: Rejected) -> None:
     """Print a rejected update for a person."""
     output.emit(f"Update {record.position} of {record.channel}: rejected{_because(record.reason)}")
     _fields(("at", clock.iso(record.rejected_at)), ("off the list", clock.iso(record.dismissed_at)))
-    _show_text("As it came", record.raw)
+    _show_text("As it came", record.raw or None)
 
 
 def _because(reason: str | None) -> str:
@@ -222,4 +226,4 @@ def _show_history(history: tuple[Change, ...]) -> None:
 
 
 def _show_text(title: str, text: str | None) -> None:
-    output.emit(f"\n{title}:\n{'(no longer kept)' if text is None else text}")
+    output.emit(f"\n{title}:\n{ERASED if text is None else text}")

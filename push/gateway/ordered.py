@@ -14,6 +14,7 @@ from push.model.values import Turn
 from push.state import StateFile
 
 NEW_SESSION = "A new session begins with your next message."
+TEXT_ERASED = "Your last message is too old: its text is no longer kept. Send it again."
 NOTHING_TO_RETRY = "There is no earlier message here to run again."
 
 
@@ -59,4 +60,7 @@ class Ordered:
 
     def _retry(self, turn: Turn) -> str | Again:
         last = turns.last_message(self._db, turn)
-        return Again(turns.whole_text(self._db, last), last.context) if last else NOTHING_TO_RETRY
+        if last is None:
+            return NOTHING_TO_RETRY
+        text = turns.whole_text(self._db, last)
+        return Again(text, last.context) if text else TEXT_ERASED

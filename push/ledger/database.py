@@ -21,12 +21,14 @@ from push.locks import WriterLock
 from push.paths import open_private
 
 _BUSY_SECONDS = 10.0
+_MOMENT_MS = 100
 _PRAGMAS = {
     "journal_mode": "wal",
     "synchronous": 2,
     "foreign_keys": 1,
     "cache_size": -2000,
     "journal_size_limit": 64 * 1024 * 1024,
+    "secure_delete": 1,  # every write leaves an old copy of its row behind: what is erased later must be gone there too
     "fullfsync": 1,  # macOS: fsync alone does not flush the drive; elsewhere a no-op
 }
 
@@ -109,6 +111,33 @@ class Database:
         """One consistent, short read: every statement inside sees the same rows."""
         with self._translated(), self._peewee.atomic("DEFERRED"):
             yield
+
+    @property
+    def used_bytes(self) -> int:
+        """How much of the file is in use."""
+        size, pages, free = (self.one(f"PRAGMA {name}") for name in ("page_size", "page_count", "freelist_count"))
+        assert size
+        assert pages
+        assert free
+        return int(size[0] * (pages[0] - free[0]))
+
+    def empty_wal(self) -> bool:
+        """Move the WAL into the file and cut it to nothing; others wait a moment. False where a reader prevents it."""
+        with self._translated():
+            self.rows("PRAGMA wal_checkpoint(PASSIVE)")  # most of the work, while others write
+            with self._writer.held():
+                patience = self.one("PRAGMA busy_timeout")
+                self.rows(f"PRAGMA busy_timeout = {_MOMENT_MS}")
+                try:
+                    found = self.one("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    self.rows(f"PRAGMA busy_timeout = {patience[0] if patience else 0}")
+        return found is not None and found[0] == 0
+
+    def rewrite(self) -> None:
+        """Write the whole file anew, without free pages and what is left in them. Others wait until it is done."""
+        with self._translated(), self._writer.held():
+            self._peewee.execute_sql("VACUUM")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -21,11 +21,11 @@ _FROM_OPEN = "FROM turn t INDEXED BY turn_open JOIN conversation c ON c.id = t.c
 _OF_TURN = (
     *("channel", "sender", "kind", "text", "attempt", "interruptions", "delays", "not_before", "reason", "detail"),
     *("received_at", "work_dir", "rehydrated", "input_tokens", "output_tokens", "cost_usd"),
-    *("lane", "ahead", "context", "merged_into"),
+    *("lane", "ahead", "context", "merged_into", "erased_at"),
 )
 _OF_DELIVERY = (
     *("id", "turn_id", "channel", "target", "state", "attempt", "repeat", "not_before", "reason"),
-    *("created_at", "finished_at", "delays", "urgent", "notice", "dismissed_at"),
+    *("created_at", "finished_at", "delays", "urgent", "notice", "dismissed_at", "erased_at"),
 )
 _FLAGS = ("repeat", "urgent", "ahead")
 
@@ -57,10 +57,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a reply, and the channel's receipt for it. `repeats` counts sends whose outcome nobody knows."""
+    """A piece of a reply, and the channel's receipt for it. `repeats` counts sends whose outcome nobody knows.
+
+    `text` is None where it was erased.
+    """
 
     seq: int
-    text: str
+    text: str | None
     receipt: str | None
     delivered_at: int | None
     repeats: int = 0
@@ -89,6 +92,7 @@ class DeliveryRecord:
     urgent: bool
     notice: str | None
     dismissed_at: int | None
+    erased_at: int | None
     parts: tuple[Part, ...]
     history: tuple[Change, ...]
 
@@ -129,6 +133,7 @@ class TurnRecord:
     ahead: bool
     context: str | None
     merged_into: int | None
+    erased_at: int | None
     pieces: tuple[Piece, ...]
     earlier: tuple[tuple[int, str | None], ...]
     reply: DeliveryRecord | None
@@ -236,7 +241,8 @@ def _delivery(db: Database, delivery_id: int) -> DeliveryRecord | None:
     if row is None:
         return None
     parts = db.rows(
-        "SELECT seq, text, receipt, delivered_at, repeats FROM part WHERE outbound_id = ? ORDER BY seq", (delivery_id,)
+        "SELECT seq, nullif(text, ''), receipt, delivered_at, repeats FROM part WHERE outbound_id = ? ORDER BY seq",
+        (delivery_id,),
     )
     return DeliveryRecord(
         conversation=row[0],
@@ -290,8 +296,8 @@ def conversation(db: Database, key: str) -> ConversationLine | None:
 def messages(db: Database, key: str, limit: int) -> list[Message]:
     """The newest turns of a conversation, at most `limit`, with what was answered; oldest first."""
     rows = db.rows(
-        "SELECT t.id, t.state, t.queued_at, t.text, o.state, o.created_at, (SELECT group_concat(p.text, '') FROM "
-        "(SELECT text FROM part WHERE outbound_id = o.id ORDER BY seq) p) "
+        "SELECT t.id, t.state, t.queued_at, t.text, o.state, o.created_at, nullif((SELECT group_concat(p.text, '') "
+        "FROM (SELECT text FROM part WHERE outbound_id = o.id ORDER BY seq) p), '') "
         "FROM turn t LEFT JOIN outbound o ON o.turn_id = t.id "
         "WHERE t.conversation_id = (SELECT id FROM conversation WHERE key = ?) ORDER BY t.id DESC LIMIT ?",
         (key, limit),

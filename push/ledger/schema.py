@@ -221,8 +221,10 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE outbound ADD COLUMN erased_at INTEGER",
         "CREATE INDEX turn_kept ON turn (finished_at) WHERE erased_at IS NULL AND finished_at IS NOT NULL",
         "CREATE INDEX outbound_kept ON outbound (finished_at) WHERE erased_at IS NULL AND finished_at IS NOT NULL",
-        # Instants of the whole home: `restored`, `erased`.
+        # Instants of the whole home: `restored`, `erased`, `compacted`.
         "CREATE TABLE milestone (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+        # Of `erased`: how many messages, ever. To count them would take as long as there are many.
+        "ALTER TABLE milestone ADD COLUMN count INTEGER NOT NULL DEFAULT 0",
     ),
 )
 

@@ -37,7 +37,10 @@ def call(run_dir: Path) -> None:
 
 
 class Sweep:
-    """A thread that rings at start, when the next row becomes due, and every 30 s."""
+    """A thread that rings at start, when the next row becomes due, and every 30 s.
+
+    `leads` says whether this process is the one of its home that sweeps.
+    """
 
     def __init__(
         self,
@@ -54,6 +57,7 @@ class Sweep:
         self._bells = bells
         self._beat = beat
         self._called = False
+        self.leads = False
         self._thread = threading.Thread(target=self._loop, name="sweep", daemon=True)
 
     def start(self) -> None:
@@ -73,6 +77,7 @@ class Sweep:
                 try:  # no descriptor, a full disk, an outage of the ledger: it is this loop that repairs their effects
                     listener = listener or wake.Listener(self._run_dir, "sweep", PERIOD_SECONDS)
                     leader = leader or self._lead()
+                    self.leads = leader is not None
                     pause = self.once() if leader else PERIOD_SECONDS
                     self._beat("sweep", f"next in {pause:.0f} s" if leader else "another process leads")
                 except Exception:

@@ -142,8 +142,8 @@ def test_what_failed_is_shown_with_its_reason_and_detail(capsys: pytest.CaptureF
 def test_a_text_that_is_no_longer_kept_is_said_to_be_so(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
     with db.write():
         db.execute("UPDATE turn SET text = NULL")
-    assert "(no longer kept)" in Said(capsys, "turns", "show", "1").out
-    assert Said(capsys, "conversations", "show", "local:bob").out.count("(no longer kept)") == 1
+    assert "(erased)" in Said(capsys, "turns", "show", "1").out
+    assert Said(capsys, "conversations", "show", "local:bob").out.count("(erased)") == 1
 
 
 @pytest.mark.usefixtures("db")
