@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
     "doctor": ("push.cli.doctor:doctor", "Check the machine, the configuration and the state."),
     "service": ("push.cli.service:service", "Run as a service of yours: install, uninstall, status."),
+    "reload": ("push.cli.reload:reload", "Let the configuration take effect in what runs."),
     "backup": ("push.cli.backup:backup", "Keep a copy of the state, and bring it up elsewhere."),
     "config": ("push.cli.config:config", "The settings: where, what, and whether right."),
 }

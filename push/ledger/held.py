@@ -33,6 +33,10 @@ _COUNT = (
     "SELECT (SELECT count(*) FROM turn INDEXED BY turn_held WHERE held_at IS NOT NULL), "
     "(SELECT count(*) FROM outbound INDEXED BY outbound_held WHERE held_at IS NOT NULL)"
 )
+_WAS_HELD = (  # for a home that was never restored, a look at a table of a few rows
+    "SELECT 1 FROM milestone WHERE name = 'restored' AND EXISTS (SELECT 1 FROM transition "
+    "WHERE machine = 'turn' AND row_id = ? AND source = 'queued' AND target = 'queued')"
+)
 _EVERY_PART = "UPDATE part SET repeats = repeats + 1 WHERE outbound_id = ? AND delivered_at IS NULL"
 
 
@@ -91,6 +95,18 @@ def is_of_the_original(db: Database, written_ms: int) -> bool:
     """Whether a message that was written at an instant (milliseconds since 1970) may be the original's to answer."""
     row = db.one("SELECT at FROM milestone WHERE name = 'restored'")
     return row is not None and written_ms < row[0]
+
+
+def mark_reply(db: Database, turn_id: int, outbound_id: int) -> None:
+    """The reply to a message that was held is a possible repeat: the original may have sent one. Inside `db.write()`.
+
+    `pending -> unknown -> waiting`, as for any answer that may have been sent.
+    """
+    if db.one(_WAS_HELD, (turn_id,)) is None:
+        return
+    db.execute("UPDATE part SET repeats = 1 WHERE outbound_id = ? AND seq = 0", (outbound_id,))
+    move(db, OUTBOUND, outbound_id, ("pending", "unknown", "recovery"), reason=RESTORED)
+    move(db, OUTBOUND, outbound_id, ("unknown", "waiting", "sender"), reason=RESTORED, repeat=1)
 
 
 def release_turn(db: Database, turn_id: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from push import clock
-from push.ledger import pace
+from push.ledger import held, pace
 from push.ledger.database import Database, Row
 from push.ledger.moves import born, move
 from push.ledger.schema import OUTBOUND_OPEN, OUTBOUND_STUCK
@@ -44,7 +44,8 @@ _TARGETS = (
 def enqueue(db: Database, turn: Turn, reply: Rendered) -> int:
     """Commit a turn's reply as a pending outbound row. Inside `db.write()`; returns its id.
 
-    What answers a command of the control lane overtakes.
+    What answers a command of the control lane overtakes. What answers a message that a restored copy held is marked as
+    a possible repeat.
     """
     outbound_id = db.insert(
         "INSERT INTO outbound (conversation_id, turn_id, channel, target, state, urgent, source, created_at) "
@@ -61,6 +62,7 @@ def enqueue(db: Database, turn: Turn, reply: Rendered) -> int:
     )
     _add_parts(db, outbound_id, reply.parts)
     born(db, OUTBOUND, outbound_id, "pending", "worker")
+    held.mark_reply(db, turn.id, outbound_id)
     return outbound_id
 
 

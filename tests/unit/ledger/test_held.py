@@ -85,7 +85,9 @@ def test_a_new_message_is_answered_past_it_and_it_is_answered_when_released(copy
     first = turns.head(copy, new.conversation_id)
     assert first is not None
     assert (first.id, first.state, first.interruptions, first.attempt) == (1, "queued", 1, 1)
-    lives.answer(copy, lives.start(copy, first))
+    reply = lives.answer(copy, lives.start(copy, first), "one", "two")
+    assert (reply.state, reply.repeat, [part.repeats for part in reply.parts]) == ("waiting", True, [1, 0])
+    lives.deliver(copy, reply)
     sound(copy)
 
 
