@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from push.config.edit import Changes
     from push.config.settings import Settings
     from push.setup.pairing import Claimed
+    from push.supervisors.base import Supervisor
 
 _AGENTS = ("claude", "codex", "pi", "command")
 _TOKEN_TRIES = 3
@@ -62,7 +63,7 @@ def init(ctx: click.Context, /, path: Path | None, **options: object) -> int:
     ledger.refuse_agents_of(Home.at(default_home()), "set up the assistant")
     wanted = _wanted(path, options)
     config = config_path(config_file(ctx))
-    setup = _Setup(config, wanted)
+    setup = _Setup(ctx, config, wanted)
     try:
         setup.run()
     except KeyboardInterrupt:
@@ -92,14 +93,14 @@ def _wanted(path: Path | None, options: dict[str, object]) -> _Wanted:
 class _Setup:
     """One run of the command. Each step leaves a configuration that loads."""
 
-    def __init__(self, config: Path, wanted: _Wanted) -> None:
+    def __init__(self, ctx: click.Context, config: Path, wanted: _Wanted) -> None:
         from push.setup import folder
 
+        self._ctx = ctx
         self._config = config
         self._wanted = wanted
         self._bot = ""
         self._changed = False
-        self._service_runs = False
         self._at = folder.at(config)
         self.again = f"push init{self._at}"
 
@@ -108,7 +109,7 @@ class _Setup:
         settings = self._assistant()
         settings = self._telegram(settings, token)
         self._people(settings)
-        self._service(settings)
+        self._service()
 
     # -- the folder and the agent ----------------------------------------------------------------------------------
 
@@ -305,45 +306,46 @@ class _Setup:
 
     # -- the service, and the end ----------------------------------------------------------------------------------
 
-    def _service(self, settings: Settings) -> None:
+    def _service(self) -> None:
+        from push.cli import service
         from push.supervisors import registry
 
         wanted = self._wanted.service
-        if wanted is False or (wanted is None and (not self._wanted.may_ask or not self._bot)):
+        if wanted is None and self._wanted.may_ask and self._bot:
+            supervisor = registry.here()
+            if supervisor is None or self._runs(supervisor):
+                return
+            wanted = asking.confirm(f"Run it as a service ({supervisor.name}), from now on?", usual=True)
+            if not wanted:
+                output.note("Left out: the service. Later: push service install")
+        if not wanted:
             return
-        supervisor = registry.here()
-        if supervisor is None:
-            if wanted:
-                raise DependencyError(
-                    "there is no supervisor that could run Push as a service",
-                    why="neither systemd nor launchd answers for this user",
-                    hint=f"push run{self._at}",
-                    code="no_supervisor",
-                )
-            return
-        service = registry.service_of(settings)
-        is_as_wanted = supervisor.installed(service.name) == service and supervisor.state(service.name).active
-        if is_as_wanted:
-            output.note(f"Service: runs already, under {supervisor.name}")
-        elif wanted or asking.confirm(
-            f"Run it as a service ({supervisor.name}), now and after every login?", usual=True
-        ):
-            supervisor.install(service)
-            self._changed = False
-            output.note(f"Service: installed and started, under {supervisor.name}")
-        else:
-            output.note("Left out: the service. Later: push service install")
-            return
-        self._service_runs = True
+        self._ctx.invoke(service.install, name=registry.DEFAULT_NAME, show=False, linger=False, hardened=None)
+        self._changed = False  # it was started with what the configuration says now
+
+    def _runs(self, supervisor: Supervisor) -> bool:
+        """Whether the service runs as it should, or a gateway beside which none may be started."""
+        from push.supervisors import registry
+        from push.tasks import roles
+
+        state = supervisor.state(registry.DEFAULT_NAME)
+        there = supervisor.installed(registry.DEFAULT_NAME)
+        if state.active and there is not None and supervisor.is_current(registry.renewed(there)):
+            output.note(f"Service: it runs, under {supervisor.name}")
+            return True
+        return any(held.role == "poll" and held.pid != state.pid for held in roles.living(self._settings().home.run))
+
+    def _settings(self) -> Settings:
+        from push.config import load
+
+        return load(self._config)
 
     def say_what_next(self) -> None:
         """The last lines: what to do now."""
-        from push.config import load
         from push.tasks import roles
 
-        settings = load(self._config)
         output.note("")
-        if any(holder.role == "poll" for holder in roles.living(settings.home.run)) or self._service_runs:
+        if any(held.role == "poll" for held in roles.living(self._settings().home.run)):
             output.note(f"Next: push reload{self._at}" if self._changed else "The gateway runs.")
         else:
             output.note(f"Next: push run{self._at}")

@@ -102,12 +102,21 @@ def draft(path: Path, changes: Changes) -> Draft:
     text = _changed(before, changes)
     try:
         settings = settings_of(path, text)
-    except InvalidConfig:
-        if before:
-            settings_of(path, before)  # what was wrong before is told with the lines of the file as it is
-        raise
+    except InvalidConfig as exc:
+        raise _as_written(path, before, exc) from None
     is_private = any(isinstance(value, SecretStr) for value in changes.values())
     return Draft(path, settings, before, text, is_private)
+
+
+def _as_written(path: Path, before: str, error: InvalidConfig) -> InvalidConfig:
+    """What was wrong before is told with the lines of the file as it is."""
+    try:
+        settings_of(path, before)
+    except InvalidConfig as old:
+        told = {(finding.path, finding.problem) for finding in error.findings}
+        same = [finding for finding in old.findings if (finding.path, finding.problem) in told]
+        return InvalidConfig(path, same) if same else error
+    return error
 
 
 def _changed(text: str, changes: Changes) -> str:
@@ -158,21 +167,23 @@ def _line_for(lines: list[str], table: str) -> int | None:
             return None
         start = named[0] + 1
     end = next((number for number in headers if number >= start), len(lines))
-    told = [
-        number for number in range(start, end) if lines[number].strip() and not lines[number].lstrip().startswith("#")
-    ]
+    told = [number for number in range(start, end) if lines[number].strip()[:1] not in {"", "#"}]
     if told or table:
-        return (told or [start - 1])[-1] + 1
+        place = (told or [start - 1])[-1] + 1
+        return next(number for number in range(place, end + 1) if _is_whole(lines[:number]))
     remarks = next((number for number in range(end) if not lines[number].strip()), end)
     return min(remarks + 1, len(lines)) if remarks < end else 0  # behind what introduces the file as a whole
 
 
 def _is_header(lines: list[str], number: int) -> bool:
-    """Whether a line begins a table: it looks so, and what is before it is whole."""
-    if not lines[number].lstrip().startswith("["):
-        return False
+    """Whether a line begins a table, and not merely looks so within a text of several lines."""
+    return lines[number].lstrip().startswith("[") and _is_whole(lines[:number])
+
+
+def _is_whole(lines: list[str]) -> bool:
+    """Whether nothing that began in these lines goes on behind them."""
     try:
-        tomllib.loads("".join(f"{line}\n" for line in lines[:number]))
+        tomllib.loads("".join(f"{line}\n" for line in lines))
     except tomllib.TOMLDecodeError:
         return False
     return True

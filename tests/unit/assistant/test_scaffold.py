@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from push import assistant
+from push.assistant import scaffold
 from push.errors import TemporaryError
 
 
@@ -26,3 +28,17 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TemporaryError):
         assistant.scaffold_default(tmp_path / "file" / "assistant")
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the next attempt would take it for the owner's."""
+    root = tmp_path / "assistant"
+    for folder in (root, root / "context", root / "jobs"):
+        folder.mkdir()
+    full = os.open("/dev/full", os.O_WRONLY)
+    monkeypatch.setattr(scaffold, "open_private", lambda path, flags: (path.touch(), full)[1])
+    with pytest.raises(TemporaryError, match="No space left"):
+        assistant.scaffold_default(root)
+    assert not (root / "SOUL.md").exists()
+    monkeypatch.undo()
+    assert assistant.scaffold_default(root) == list(scaffold.FILES)
