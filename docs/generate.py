@@ -1,7 +1,8 @@
-"""The generated page of the reference: the command line, as the live commands tell it.
+"""The generated pages of the reference: the command line, as the live commands tell it, and the schemas of `--json`.
 
-Owns `docs/reference/command-line.md`; the page on the configuration comes from `push config schema --markdown`.
-`make docs` writes both.
+Owns `docs/reference/command-line.md`; does not own the schemas (`docs.schemas`), nor the page on the configuration,
+which comes from `push config schema --markdown`.
+`make docs` writes all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from docs import schemas
 from push.cli.main import cli
 
 PAGE = Path(__file__).parent / "reference" / "command-line.md"
@@ -66,3 +68,6 @@ def _options(command: click.Command, context: click.Context) -> Iterator[tuple[s
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    schemas.FOLDER.mkdir(exist_ok=True)
+    for file, text in schemas.files().items():
+        file.write_text(text)

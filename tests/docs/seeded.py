@@ -1,0 +1,80 @@
+"""A home with everything in it that a command can list: turns and deliveries in every state, and what surrounds them.
+
+Owns what is there; does not own what is asserted.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from push.ledger import allowlist, conversations, held
+from push.ledger.database import Database
+from push.model.values import Session
+from push.paths import Home
+from push.state import StateFile
+from tests.ledger import lives, network
+
+CONFIG = """\
+channels = ["local", "telegram"]
+agent = "command"
+command = ["cat"]
+assistant_root = "{home}/assistant"
+
+[telegram]
+bot_token = "123456789:AAF-token_of_the_fake"
+base_url = "http://127.0.0.1:9"
+allow_user_ids = [7]
+allow_chat_ids = [-100123]
+"""
+
+SESSION = Session(
+    "s1",
+    started=True,
+    backend="claude",
+    epoch=0,
+    work_dir="/assistant",
+    instructions_sha256="ab",
+    used_on="2026-11-30",
+)
+
+
+def configure(root: Path) -> None:
+    """Write the configuration for the place where the home stands."""
+    (root / "config.toml").write_text(CONFIG.format(home=root))
+    (root / "config.toml").chmod(0o600)
+
+
+def seed(root: Path) -> None:
+    """Fill a home."""
+    root.mkdir(mode=0o700, exist_ok=True)
+    configure(root)
+    (root / "assistant").mkdir()
+    (root / "assistant" / "SOUL.md").write_text("You are a test.\n")
+    home = Home.at(root)
+    home.make()
+    home.audit.touch(0o600)
+    with closing(Database.open(home.push_db)) as db:
+        lives.rich(db)
+        network.rich(db)
+        _interrupted(db)
+        allowlist.add(db, "telegram", "user", "8", "a neighbour")
+        allowlist.add(db, "telegram", "chat", "-100999", None)
+        allowlist.refuse(db, "telegram", {("66", "66"): 3, ("67", "-100777"): 1})
+        conversations.pause(db, "local:gus")
+    StateFile(home.state).save_session("local:ann", SESSION, expected_epoch=0)
+
+
+def hold(root: Path) -> None:
+    """Let the home be a copy that was restored: all that is open is held."""
+    with closing(Database.open(Home.at(root).push_db)) as db:
+        held.hold_everything(db)
+
+
+def _interrupted(db: Database) -> None:
+    """One that waits for its second run, as a crash at this moment leaves it."""
+    turn = lives.start(db, lives.accept(db, lives.message("hal")))
+    with db.write():
+        turns.move(
+            db, turns.TURN, turn.id, ("running", "interrupted", "recovery"), reason="interrupted", interruptions=1
+        )
