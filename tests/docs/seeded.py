@@ -75,6 +75,5 @@ def _interrupted(db: Database) -> None:
     """One that waits for its second run, as a crash at this moment leaves it."""
     turn = lives.start(db, lives.accept(db, lives.message("hal")))
     with db.write():
-        turns.move(
-            db, turns.TURN, turn.id, ("running", "interrupted", "recovery"), reason="interrupted", interruptions=1
-        )
+        edge = ("running", "interrupted", "recovery")
+        move(db, TURN, turn.id, edge, reason="interrupted", interruptions=1)
