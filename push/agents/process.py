@@ -59,6 +59,10 @@ class Launch:
     drop_prefix: bytes | None = None
 
 
+#: Runners that were left, and not reaped yet.
+_left: set[int] = set()
+
+
 class RunnerProcess:
     """A runner that this process started."""
 
@@ -83,8 +87,14 @@ class RunnerProcess:
             self.close()
         return True
 
+    def leave(self) -> None:
+        """Stop following the runner, which goes on; `recover` reaps it when it has ended."""
+        _reap()
+        _left.add(self._pid)
+        self.close()
+
     def close(self) -> None:
-        """Stop following the runner; it goes on."""
+        """Close the descriptor by which its end is noticed."""
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
@@ -173,6 +183,15 @@ def wait_for_runner(spool: Spool, stop_fd: int) -> bool:
     return True
 
 
+def _reap() -> None:
+    """Let go of runners that were left and have ended: a child that nobody reaps stays in the system's table."""
+    for pid in tuple(_left):
+        with suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                continue
+        _left.discard(pid)
+
+
 class Recovered(enum.Enum):
     """What became of a run that has no result."""
 
@@ -187,6 +206,7 @@ def recover(spool: Spool) -> Exited | Recovered:
     Only a spool without the agent's record proves that nothing ran. A record that cannot be read, or no spool at all
     (its folder was on disk before the run), proves nothing: KILLED.
     """
+    _reap()
     result = read_result(spool)
     if result is not None:
         return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from push import clock
@@ -15,7 +16,7 @@ from push.agents import process
 from push.agents.spool import Spool
 from push.ledger import outbox, pace, turns
 from push.model.values import Turn
-from push.tasks import deliver, roles, sweep, wake
+from push.tasks import deliver, sweep, wake
 from push.tasks.bells import Bells
 from push.tasks.control import Control
 from push.tasks.deliver import Deliver
@@ -37,12 +38,12 @@ log = logging.getLogger(__name__)
 
 
 class Consumer:
-    """Start once, stop once."""
+    """Start once, stop once. The role is its owner's to take, and to give up with `leave`."""
 
-    def __init__(self, gear: Gear, command: str) -> None:
+    def __init__(self, gear: Gear, role: Role) -> None:
         home = gear.settings.home
         self._gear = gear
-        self._role: Role = roles.take_consumer(home.run, command)
+        self._role = role
         self._later = Later()
         worker = TurnWorker(gear, self._ended)
         folders = (home.run / "locks", home.spool)
@@ -74,6 +75,7 @@ class Consumer:
 
     def start(self) -> None:
         """Start the workers, then ring for everything that an earlier process left."""
+        self._role.forget()
         for name, lane in self.bells.lanes.items():
             lane.serve(self._workers[name], self._gear.db.close_thread)
         self._later.start()
@@ -114,25 +116,32 @@ class Consumer:
                 due.append(max(not_before or 0, pace.free_at(db, name, channel.paces(target))))
         return not turns.open_controls(db) and not any(is_due(instant - SOON_MS) for instant in due)
 
-    def stop(self) -> bool:
+    def stop(self, seconds: float = GRACEFUL_SECONDS) -> bool:
         """Stop taking work and leave running agents to their runners; returns whether all threads ended in time."""
         self._gear.stop.set()
         lanes = self.bells.lanes.values()
         for lane in lanes:
             lane.ask_to_stop()
         self._later.close()
-        deadline = clock.monotonic() + GRACEFUL_SECONDS
+        deadline = clock.monotonic() + seconds
         left = sum(lane.join(deadline) for lane in lanes)
         swept = self._sweep.join(max(deadline - clock.monotonic(), 0.1))
         swept = self._retention.join(max(deadline - clock.monotonic(), 0.1)) and swept
-        self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
+        if self._supervisor.is_alive():
+            self._supervisor.join(max(deadline - clock.monotonic(), 0.1))
         if self._gear.stop.hard:
             self._terminate_unwatched()
         self.bells.close()
-        self._role.close()
-        wake.ring(self._gear.settings.home.run, "terminal")  # who waits for an answer looks after a consumer
-        sweep.call(self._gear.settings.home.run)  # other consumers go on with what we leave, our runners' ends too
         return not left and swept
+
+    def outlast(self) -> None:
+        """After `stop`: wait for the threads that did not end in time; each does what it does to its end."""
+        for lane in self.bells.lanes.values():
+            lane.outlast()
+        self._sweep.join(None)
+        if self._supervisor.is_alive():
+            self._supervisor.join()
+        self.bells.close()
 
     def _terminate_unwatched(self) -> None:
         """End the runs that no other consumer looks after, those that an earlier process began among them."""
@@ -145,3 +154,10 @@ class Consumer:
             if watch is not None:
                 process.terminate(Spool.at(home.spool, f"t{turn.id}-{turn.attempt}"))
                 watch.unlock()
+
+
+def leave(role: Role, run_dir: Path) -> None:
+    """Give a consumer's role up, and tell those who may go on."""
+    role.close()
+    wake.ring(run_dir, "terminal")  # who waits for an answer looks after a consumer
+    sweep.call(run_dir)  # other consumers go on with what we leave, our runners' ends too

@@ -18,11 +18,16 @@ def open_gear(settings: Settings) -> Gear:
     The assistant's folder is made where nobody named one; an existing one without SOUL.md is left as it is.
     """
     settings.home.make()
+    return gear_of(settings, Database.open(settings.home.push_db))
+
+
+def gear_of(settings: Settings, db: Database) -> Gear:
+    """What works with these settings, on a ledger of this home that is open. Raises PushError likewise."""
     if "assistant_root" not in settings.written and not settings.assistant_root.exists():
         assistant.scaffold_default(settings.assistant_root)
     return Gear(
         settings=settings,
-        db=Database.open(settings.home.push_db),
+        db=db,
         state=StateFile(settings.home.state),
         audit=Audit(settings.home.audit, content=settings.audit_log_content, secrets=settings.secret_values()),
         stop=StopFlag(hard=settings.shutdown == "stop"),

@@ -69,6 +69,7 @@ class Poller:
         self._refusals = Refusals(gear.db, gear.audit, self._name)
         self._deafness = Deafness(gear, bells, self._name)
         self._courtesy = Courtesy(f"courtesy-{self._name}", gear.db.close_thread)
+        self._introduced: Identity | None = None
         self._identity: Identity | None = None
         self._cursor: int | None = None
         self._unrung: list[Accepted | Duplicate | Merged] = []
@@ -77,10 +78,14 @@ class Poller:
         self._thread = threading.Thread(target=self._loop, name=f"poll-{self._name}", daemon=True)
 
     def introduce(self) -> None:
-        """Ask the service who we are. Raises ConfigError where it does not want us; no answer is no reason to end."""
+        """Ask the service who we are. Raises ConfigError where it does not want us; no answer is no reason to end.
+
+        Reading begins nowhere yet: another one may still be at it.
+        """
         found = self._identify()
         if isinstance(found, Closed):
             raise self._closed(found)
+        self._introduced = found if isinstance(found, Identity) else None
 
     def start(self) -> None:
         """Begin; ends with the stop flag."""
@@ -94,6 +99,11 @@ class Poller:
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
         return not self._thread.is_alive()
+
+    def outlast(self) -> None:
+        """Wait for its end, however long it takes."""
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _loop(self) -> None:
         pause = 0.0
@@ -130,7 +140,7 @@ class Poller:
                 return
 
     def _closed(self, found: Closed) -> ConfigError:
-        why = f"the service says: {found.reason.replace('_', ' ')}"
+        why = f"the service says: {str(found).replace('_', ' ', 1)}"
         return ConfigError(f"{self._name} cannot be read", why=why, hint=found.hint, code="channel_closed")
 
     def _once(self) -> float:
@@ -153,9 +163,11 @@ class Poller:
     def _read(self, wait_seconds: int = POLL_SECONDS) -> Read | Later | Closed:
         """Ask once, and store what comes."""
         if self._identity is None:
-            found = self._identify()
+            found = self._introduced or self._identify()
+            self._introduced = None
             if not isinstance(found, Identity):
                 return found
+            self._begin(found)
         polled = self._reader.poll(self._cursor, self._allowed, wait_seconds)
         if not isinstance(polled, Read):
             self._heed(polled)
@@ -168,9 +180,7 @@ class Poller:
         if (left := self._asked_to_wait(pace.READING)) > 0:
             return Later(_RATE_LIMITED, left)
         found = self._reader.identify()
-        if isinstance(found, Identity):
-            self._begin(found)
-        else:
+        if not isinstance(found, Identity):
             self._heed(found)
         return found
 
@@ -192,7 +202,7 @@ class Poller:
             if state.cursor_owner.get(self._name) == identity.owner:
                 self._cursor = state.cursors.get(self._name)
         self._identity = identity
-        log.info("%s: reading as %s", self._name, identity.label)
+        log.debug("%s: reading as %s", self._name, identity.label)  # at each start: status says it, no log grows
         channel = self._gear.channels.get(self._name)
         if channel is not None:
             self._soon(pace.MENU, lambda: channel.announce_commands(commands.menu()))
@@ -303,9 +313,9 @@ class Poller:
         if self._gear.stop.is_set:
             return 0.0
         if isinstance(found, Closed):
-            log.error("%s cannot be read: %s. Next: %s", self._name, found.reason, found.hint)
+            log.error("%s cannot be read: %s. Next: %s", self._name, found, found.hint)
             self._identity = None
-            self._note(f"closed: {found.reason}. Next: {found.hint}")
+            self._note(f"closed: {found}. Next: {found.hint}")
             return _CLOSED_SECONDS
         return self._trouble(found.reason, found.seconds)
 

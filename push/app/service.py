@@ -1,153 +1,128 @@
-"""`push run`, `push poll` and `push consumer` in the foreground: roles, signals, a bounded stop."""
+"""`push run`, `push poll` and `push consumer` in the foreground: from the start to a bounded stop.
+
+Owns what they say and the order of their life; does not own signals (`push.app.orders`) nor a reload
+(`push.app.reloading`).
+"""
 
 from __future__ import annotations
 
-import logging
 import shutil
-import signal
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from types import FrameType
 
 from push import assistant
 from push.agents import process
 from push.agents.spool import Spool
-from push.app.consumer import Consumer
+from push.app.consumer import GRACEFUL_SECONDS, Consumer, leave
 from push.app.gear import open_gear
-from push.app.poller import Poller
+from push.app.generation import Generation, Parts, Seats
+from push.app.orders import Order, Orders
+from push.app.pollers import Pollers
+from push.app.reloading import Reloading
 from push.config.settings import Settings
-from push.errors import ConfigError, DependencyError
+from push.errors import ConfigError, PushError
 from push.ledger import allowlist, backlog, turns
-from push.providers.base import Reader
-from push.providers.local import CHANNEL
-from push.providers.registry import reader_for
 from push.tasks import roles
-from push.tasks.bells import Bells
 from push.tasks.turns import Gear
 
-log = logging.getLogger(__name__)
 
+def serve(
+    settings: Settings, parts: Parts, orders: Orders, reread: Callable[[], Settings], say: Callable[[str], None]
+) -> bool:
+    """Run until it is ended; `say` gets a line when all runs, after a reload, and at the end.
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a process is made of."""
-
-    poll: bool = False
-    consume: bool = False
-
-
-def serve(settings: Settings, command: str, parts: Parts, say: Callable[[str], None]) -> bool:
-    """Run until a signal; `say` gets a line when all runs, and one at the end. Returns whether all ended in time.
-
-    Raises ConflictError where a role is taken, ConfigError where a channel cannot be used, and PushError where the
-    home is not usable.
+    Returns whether all ended in time. Raises ConflictError where a role is taken, ConfigError where a channel cannot be
+    used, and PushError where the home is not usable.
     """
     gear = open_gear(settings)
-    stop = gear.stop
-    _handle_signals(gear)
-    pollers: Pollers | None = None
-    consumer: Consumer | None = None
+    seats: Seats | None = None
+    work: Generation | None = None
     try:
-        if parts.poll:
-            pollers = Pollers(gear, command)
-        if parts.consume:
-            gear.channels.connect()
-            consumer = Consumer(gear, command)
-            consumer.start()
-        if pollers:
-            pollers.start()
-        say(_summary(settings, parts))
-        for warning in _warnings(gear, parts):
-            say(warning)
-        stop.wait()
-        ended = pollers.stop() if pollers else True
-        ended = (consumer.stop() if consumer else True) and ended
-        consumer = None
+        orders.listen(settings.home.run)
+        seats = Seats(settings.home.run, parts)
+        _steer(orders, gear)
+        work = Generation(gear, seats)
+        reloading = Reloading(work, parts, seats, reread)
+        work.answer()
+        work.introduce()
+        work.read()
+        reloading.begun()
+        _announce(gear, parts, say)
+        while orders.wait() is Order.RELOAD:
+            _reload(reloading, orders)
+            if work is not reloading.work:
+                work = reloading.work
+                _announce(work.gear, parts, say)
+        ended, gear, stopped, work = work.stop(), work.gear, work, None
+        ended = reloading.outlasted(GRACEFUL_SECONDS) and ended
         say(_farewell(gear))
+        stopped.discard()
         return ended
     finally:
-        if consumer:
-            consumer.stop()
-        if pollers:
-            pollers.close()
-        gear.channels.close()
+        if work is not None:
+            work.stop()
+            work.discard()
+        if seats is not None:
+            seats.close()
         gear.db.close()
-        for number in (signal.SIGTERM, signal.SIGINT):  # a late one must not turn a good end into a death
-            signal.signal(number, signal.SIG_IGN)
+        orders.close()
 
 
-class Pollers:
-    """The home's poller: a loop for each channel that is polled. `push chat` commits what is typed by itself."""
-
-    def __init__(self, gear: Gear, command: str) -> None:
-        """Raises ConflictError where the role is taken, and PushError for a channel that cannot be polled."""
-        settings = gear.settings
-        readers = [_reader(settings, channel) for channel in settings.channels if channel != CHANNEL]
-        self._role = roles.take(settings.home.run, "poll", command)
-        self._bells = Bells(settings.home)
-        self._loops = [Poller(gear, reader, self._bells, self._role) for reader in readers]
-        if not readers:
-            self._role.beat("poll", "no channel to poll; the terminal commits its own messages")
-
-    def start(self) -> None:
-        """Begin to read. Raises ConfigError where a service does not want us: a token that it does not know."""
-        for loop in self._loops:
-            loop.introduce()
-        for loop in self._loops:
-            loop.start()
-
-    def stop(self) -> bool:
-        """After the stop flag: wait until nothing is being stored; whether that was soon."""
-        return all(ended for ended in map(Poller.join, self._loops))
-
-    def read_once(self) -> None:
-        """Store what is there now. Raises TemporaryError where a channel cannot be read."""
-        for loop in self._loops:
-            loop.read_once()
-
-    def close(self) -> None:
-        """Give the role up."""
-        self._role.close()
-        self._bells.close()
+def _reload(reloading: Reloading, orders: Orders) -> None:
+    """Exchange the parts, if the configuration is right and the process is not to end."""
+    fresh = reloading.prepare()
+    if isinstance(fresh, PushError):
+        return
+    if not orders.spare():
+        fresh.discard()
+        return
+    reloading.exchange(fresh)
+    _steer(orders, reloading.work.gear)
 
 
-def _reader(settings: Settings, channel: str) -> Reader:
-    reader = reader_for(channel, settings)
-    if reader is None:
-        raise DependencyError(
-            f"the channel {channel} cannot be polled by this version",
-            why="so far the terminal and Telegram are channels",
-            hint='leave it out of `channels`, or use: channels = ["telegram"]',
-            code="channel_unavailable",
-        )
-    return reader
+def _steer(orders: Orders, gear: Gear) -> None:
+    orders.steer(gear.stop, lambda: terminate_running(gear))
 
 
 def poll_once(settings: Settings, command: str) -> None:
     """`push poll --once`: store what the channels hold now, then end. Raises PushError where one cannot be read."""
     gear = open_gear(settings)
-    pollers = Pollers(gear, command)
+    seats = None
     try:
-        pollers.read_once()
+        seats = Seats(settings.home.run, Parts(command, poll=True))
+        assert seats.poll is not None
+        pollers = Pollers(gear, seats.poll)
+        try:
+            pollers.read_once()
+        finally:
+            pollers.stop()
     finally:
-        pollers.close()
+        if seats is not None:
+            seats.close()
         gear.channels.close()
         gear.db.close()
 
 
 def drain(settings: Settings, command: str) -> None:
     """`push consumer --drain`: work until nothing is open and due, then end."""
+    orders = Orders()
     gear = open_gear(settings)
-    _handle_signals(gear)
+    _steer(orders, gear)
     gear.channels.connect()
-    consumer = Consumer(gear, command)
+    role = roles.take_consumer(settings.home.run, command)
+    consumer = Consumer(gear, role)
     consumer.start()
     while not consumer.is_idle() and not gear.stop.wait(0.05):
         pass
     consumer.stop()
+    leave(role, settings.home.run)
     gear.channels.close()
     gear.db.close()
+
+
+def _announce(gear: Gear, parts: Parts, say: Callable[[str], None]) -> None:
+    say(_summary(gear.settings, parts))
+    for warning in _warnings(gear, parts):
+        say(warning)
 
 
 def _summary(settings: Settings, parts: Parts) -> str:
@@ -178,21 +153,6 @@ def _farewell(gear: Gear) -> str:
         return "Stopped."
     agents = "1 agent works on by itself" if left == 1 else f"{left} agents work on by themselves"
     return f"Stopped. {agents}; what comes of it is collected at the next start."
-
-
-def _handle_signals(gear: Gear) -> None:
-    """First SIGTERM or SIGINT: graceful, running agents go on in their runners. A second one stops them too."""
-    stop = gear.stop
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        if stop.is_set and not stop.hard:
-            stop.hard = True
-            threading.Thread(target=terminate_running, args=(gear,), name="terminate").start()
-        stop.set()
-
-    stop.set_by_signals()
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
 
 
 def terminate_running(gear: Gear) -> None:

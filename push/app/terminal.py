@@ -17,7 +17,7 @@ from functools import partial
 
 from push import clock
 from push.agents import process
-from push.app.consumer import Consumer
+from push.app.consumer import Consumer, leave
 from push.delivery.sending import Policy, Sender, Waits
 from push.errors import ConflictError
 from push.gateway import cancelling, intake
@@ -59,7 +59,8 @@ class Terminal:
         if process.caller_is_agent(home.spool):
             raise ConflictError(
                 "an agent's run cannot open a terminal of its own gateway",
-                why="its messages would be taken for the owner's",
+                why="its messages would be taken for the owner's, who has a terminal of their own",
+                hint="push turns list",
                 code="caller_is_agent",
             )
         local.conversation(user)
@@ -70,6 +71,7 @@ class Terminal:
         self._listener = wake.Listener(home.run, f"{local.desk(user)}.{self._token}", _LOOK_SECONDS)
         self._bells = Bells(home)
         self._consumer: Consumer | None = None
+        self._role: roles.Role | None = None
         self._alone_since: float | None = None
         self._mutex = threading.Lock()
         self._count = 0
@@ -96,7 +98,8 @@ class Terminal:
         self._alone_since = self._alone_since or now
         if now - self._alone_since < patience:
             return False
-        self._consumer = Consumer(self._gear, "push chat")
+        self._role = roles.take_consumer(self._gear.settings.home.run, "push chat")
+        self._consumer = Consumer(self._gear, self._role)
         self._consumer.start()
         return True
 
@@ -217,5 +220,7 @@ class Terminal:
         """End; a running agent is left to its runner, its answer waits for the next terminal."""
         if self._consumer is not None:
             self._consumer.stop()
+        if self._role is not None:
+            leave(self._role, self._gear.settings.home.run)
         self._bells.close()
         self._listener.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,6 @@ from push.cli import options, output
 from push.errors import TemporaryError
 
 if TYPE_CHECKING:
-    from push.app.service import Parts
     from push.config.settings import Settings
 
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def run(ctx: click.Context) -> None:
     """Poll the channels and answer: everything in one process."""
-    from push.app.service import Parts
-
-    _serve(ctx, "push run", Parts(poll=True, consume=True))
+    _serve(ctx, "push run", poll=True, consume=True)
 
 
 @click.command()
@@ -30,12 +28,12 @@ def run(ctx: click.Context) -> None:
 @click.pass_context
 def poll(ctx: click.Context, *, once: bool) -> None:
     """Only read the channels; consumers answer."""
-    from push.app.service import Parts, poll_once
-
     if once:
+        from push.app.service import poll_once
+
         poll_once(_configured(ctx, "poll"), "push poll --once")
         return
-    _serve(ctx, "push poll", Parts(poll=True))
+    _serve(ctx, "push poll", poll=True)
 
 
 @click.command()
@@ -44,19 +42,24 @@ def poll(ctx: click.Context, *, once: bool) -> None:
 @click.pass_context
 def consumer(ctx: click.Context, *, drain: bool) -> None:
     """Only answer; several consumers may run at once."""
-    from push.app import service
-
     if drain:
+        from push.app import service
+
         service.drain(_configured(ctx, "consumer"), "push consumer --drain")
         return
-    _serve(ctx, "push consumer", service.Parts(consume=True))
+    _serve(ctx, "push consumer", consume=True)
 
 
-def _serve(ctx: click.Context, command: str, parts: Parts) -> None:
+def _serve(ctx: click.Context, command: str, **parts: bool) -> None:
+    from push.app.orders import Orders
+
+    orders = Orders()  # before everything else: what is imported and read below takes its time
+    from push.app.generation import Parts
     from push.app.service import serve
+    from push.config import load
 
     settings = _configured(ctx, command.split()[1])
-    if not serve(settings, command, parts, output.note):
+    if not serve(settings, Parts(command, **parts), orders, partial(load, options.config_file(ctx)), output.note):
         raise TemporaryError(
             "some work did not end in time",
             why="it is recorded, and goes on at the next start",

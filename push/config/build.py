@@ -112,7 +112,6 @@ def _telegram(table: FileTable, chosen: _Chosen) -> values.Telegram:
     return values.Telegram(
         bot_token=chosen.bot_token,
         place=chosen.token_place,
-        origin=chosen.sources.get("telegram.bot_token", ""),
         bot_token_env=telegram.bot_token_env,
         allow_user_ids=frozenset(telegram.allow_user_ids),
         allow_chat_ids=frozenset(telegram.allow_chat_ids),

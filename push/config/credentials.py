@@ -35,11 +35,15 @@ _links: dict[int, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A secret; the kind of its source (`descriptor`, `credential` or `environment`), and its place in words."""
+    """A secret; the kind of its source (`descriptor`, `credential` or `environment`), and its place in words.
+
+    Without the variable `through` it would not be found there.
+    """
 
     value: SecretStr
     source: str
     place: str
+    through: str = ""
 
 
 class Credentials:
@@ -61,13 +65,13 @@ class Credentials:
 
     def _all(self, name: str) -> Iterator[Credential]:
         sources = (
-            ("descriptor", self._lines.get(name), f"{name} in descriptor {self._number} ({FD_ENV})"),
-            ("credential", self._credential(name), f"the credential {name} ({self._folder}/{name})"),
-            ("environment", environ.get(name), f"the variable {name}"),
+            ("descriptor", self._lines.get(name), f"{name} in descriptor {self._number} ({FD_ENV})", FD_ENV),
+            ("credential", self._credential(name), f"the credential {name} ({self._folder}/{name})", FOLDER_ENV),
+            ("environment", environ.get(name), f"the variable {name}", name),
         )
-        for source, value, place in sources:
+        for source, value, place, through in sources:
             if value and value.strip():
-                yield Credential(SecretStr(value.strip()), source, place)
+                yield Credential(SecretStr(value.strip()), source, place, through)
 
     def _credential(self, name: str) -> str | None:
         if self._folder is None:

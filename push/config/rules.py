@@ -53,8 +53,12 @@ def refuse_token(table: FileTable, outside: Credential | None) -> None:
     if "telegram" not in enabled_channels(table) or table.telegram.bot_token or outside is None:
         return
     if got := token_complaint(outside.value.get_secret_value()):
-        hint = "put the token alone there, then: push config validate"
-        raise ConfigError(f"{outside.place} holds {got}", why=f"expected {TOKEN_SHAPE}", hint=hint, code="wrong_token")
+        raise ConfigError(
+            f"{outside.place} holds {got}",
+            why=f"expected {TOKEN_SHAPE}",
+            hint=f"unset {outside.through}",
+            code="wrong_token",
+        )
 
 
 def _agents(table: FileTable) -> Iterator[Finding]:

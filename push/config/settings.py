@@ -35,24 +35,16 @@ class Delivery:
 class Telegram:
     """The Telegram channel. `bot_token` is None where neither the file nor the outside holds one.
 
-    `place` says where the token is from, in words, and `origin` of what kind that is (as `Settings.sources`).
+    `place` says in words where the token is from.
     """
 
     bot_token: SecretStr | None
     place: str
-    origin: str
     bot_token_env: str
     allow_user_ids: frozenset[int]
     allow_chat_ids: frozenset[int]
     base_url: str
     base_file_url: str
-
-    def renewal(self) -> str:
-        """What helps against a missing or wrong token: a command, or what comes before one."""
-        if self.origin in {"", "file"}:
-            return "push init"
-        again = "then: push reload" if self.origin == "descriptor" else "then start Push again"
-        return f"put the token that @BotFather shows into {self.place}, {again}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,10 +89,14 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The channel cannot be read until a person changes something: `hint` says what."""
+    """The channel cannot be read until a person changes something: `hint` says what, `about` where it stands."""
 
     reason: str
     hint: str
+    about: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.about})" if self.about else self.reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from push.tasks.roles import DEAF_SECONDS, Holder
+from push.tasks.roles import CONFIG, DEAF_SECONDS, Holder
 
 _POLL = "poll"
 _GOOD = ".good"  # the loop of a channel's last good poll, behind the channel's name
@@ -40,7 +40,7 @@ def of(holders: Sequence[Holder], at: int) -> Iterator[ChannelState]:
         if holder.role != _POLL:
             continue
         for name, (note_at, note) in holder.loops.items():
-            if name == _POLL or name.endswith(_GOOD):
+            if name in {_POLL, CONFIG} or name.endswith(_GOOD):
                 continue
             good_at = holder.loops[name + _GOOD][0] if name + _GOOD in holder.loops else None
             heard_at = holder.started_at if good_at is None else good_at
@@ -50,4 +50,4 @@ def of(holders: Sequence[Holder], at: int) -> Iterator[ChannelState]:
 
 def is_of_channel(holder: Holder, loop: str) -> bool:
     """Whether a loop of the role is shown with the channels."""
-    return holder.role == _POLL and loop != _POLL
+    return holder.role == _POLL and loop not in {_POLL, CONFIG}

@@ -104,4 +104,5 @@ class Control:
 
 def _poll_loops(run_dir: Path) -> dict[str, tuple[int, str]]:
     """What the loops of the process that polls last said."""
-    return next((holder.loops for holder in roles.living(run_dir) if holder.role == "poll"), {})
+    found = next((holder.loops for holder in roles.living(run_dir) if holder.role == "poll"), {})
+    return {name: said for name, said in found.items() if name != roles.CONFIG}

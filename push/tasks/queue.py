@@ -218,6 +218,12 @@ class Lane:
         self.huey.storage.listener.close()
         return sum(thread.is_alive() for thread in threads)
 
+    def outlast(self) -> None:
+        """After `join`: wait for the threads that still ran, however long they take."""
+        for _, thread in self._workers.worker_threads if self._workers else ():
+            if thread.is_alive():
+                thread.join()
+
     def close(self) -> None:
         """Close the connection to queue.db."""
         self.huey.storage.close()

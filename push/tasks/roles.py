@@ -10,9 +10,9 @@ import json
 import os
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from push import clock
 from push.errors import ConflictError
@@ -20,8 +20,27 @@ from push.locks import FileLock, is_held
 
 CONSUMER_SLOTS = 16
 SINGLE = ("poll", "scheduler")
+#: The loop in which a process says how it stands to its configuration, in the first of its roles.
+CONFIG: Final = "config"
 #: A channel that was not read for so long is deaf: status says so, and the owner is told elsewhere.
 DEAF_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a process that can reload stands to its configuration.
+
+    `begun` and `ended` count how often it began to read it, and was through with what followed, its start included.
+    The settings in effect were read at `read_at` (milliseconds since 1970); `refused`, `why` and `hint` tell why
+    newer ones are not in effect, "" where nothing newer was read.
+    """
+
+    begun: int
+    ended: int
+    read_at: int
+    refused: str = ""
+    why: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +52,7 @@ class Holder:
     command: str
     started_at: int
     loops: dict[str, tuple[int, str]]
+    reading: Reading | None = None
 
 
 class Role:
@@ -57,6 +77,20 @@ class Role:
         """
         with self._mutex, suppress(OSError):
             self._content["loops"] |= dict.fromkeys((loop, *others), (clock.now_ms(), note))
+            self._write()
+
+    def tell(self, reading: Reading, note: str) -> None:
+        """Say how the process stands to its configuration. A full disk leaves it unsaid."""
+        with self._mutex, suppress(OSError):
+            self._content["reading"] = asdict(reading)
+            self._content["loops"][CONFIG] = (clock.now_ms(), note)
+            self._write()
+
+    def forget(self, *kept: str) -> None:
+        """Of the loops only those named, and the one of the configuration, are still there."""
+        with self._mutex, suppress(OSError):
+            loops = self._content["loops"]
+            self._content["loops"] = {name: loops[name] for name in (CONFIG, *kept) if name in loops}
             self._write()
 
     def _write(self) -> None:
@@ -89,7 +123,12 @@ def take_consumer(run_dir: Path, command: str) -> Role:
         lock = FileLock.take(_path(run_dir, f"consumer-{slot}"))
         if lock is not None:
             return Role(f"consumer-{slot}", command, lock)
-    raise ConflictError(f"{CONSUMER_SLOTS} consumers run already", hint="push status", code="role_taken")
+    raise ConflictError(
+        f"{CONSUMER_SLOTS} consumers run already",
+        why="more of one home would not help",
+        hint="push status",
+        code="role_taken",
+    )
 
 
 def living(run_dir: Path) -> list[Holder]:
@@ -112,6 +151,7 @@ def _read(run_dir: Path, name: str) -> Holder | None:
     try:
         raw = json.loads(_path(run_dir, name).read_text())
         loops = {loop: (int(at), str(note)) for loop, (at, note) in raw["loops"].items()}
-        return Holder(name, int(raw["pid"]), str(raw["command"]), int(raw["started_at"]), loops)
+        reading = Reading(**raw["reading"]) if "reading" in raw else None
+        return Holder(name, int(raw["pid"]), str(raw["command"]), int(raw["started_at"]), loops, reading)
     except (OSError, ValueError, KeyError, TypeError):
         return None  # being written at this very moment, or by another version

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 
 
 class StopFlag:
@@ -15,7 +14,6 @@ class StopFlag:
 
     def __init__(self, *, hard: bool = False) -> None:
         self.fd, self._write_end = os.pipe()
-        os.set_blocking(self._write_end, False)  # what `signal.set_wakeup_fd` asks for
         self.hard = hard
         self._is_set = False
 
@@ -24,14 +22,6 @@ class StopFlag:
         if not self._is_set:
             self._is_set = True
             os.write(self._write_end, b"!")
-
-    def set_by_signals(self) -> None:
-        """Let every signal that has a handler make `fd` readable, whichever thread gets it.
-
-        The handler itself runs in the main thread only, and only once that wakes: asleep, it would miss a signal
-        that came to another thread, or just before it fell asleep.
-        """
-        signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
 
     @property
     def is_set(self) -> bool:

@@ -64,9 +64,10 @@ class Sweep:
         """Begin; ends with the stop flag."""
         self._thread.start()
 
-    def join(self, seconds: float) -> bool:
-        """Wait for its end; returns whether it ended."""
-        self._thread.join(seconds)
+    def join(self, seconds: float | None) -> bool:
+        """Wait for its end, None: however long; returns whether it ended."""
+        if self._thread.is_alive():
+            self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _loop(self) -> None:

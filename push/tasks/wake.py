@@ -13,6 +13,7 @@ import select
 import socket
 import struct
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from push.paths import make_private
@@ -44,6 +45,7 @@ class Listener:
         self.path.unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(self.path))
+        self._inode = self.path.stat().st_ino
         # SO_RCVTIMEO and not settimeout: a blocking recv wakes one thread for each byte
         timeout = struct.pack("ll", int(timeout_seconds), int(timeout_seconds % 1 * 1_000_000))
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
@@ -85,8 +87,10 @@ class Listener:
         ring_socket(self.path)
 
     def close(self) -> None:
-        """Remove the socket; waiters return."""
-        self.path.unlink(missing_ok=True)
+        """Remove the socket; waiters return. A later listener of the same name keeps its own."""
+        with suppress(FileNotFoundError):
+            if self.path.stat().st_ino == self._inode:
+                self.path.unlink()
         self._socket.close()
 
 

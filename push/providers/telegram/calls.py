@@ -92,7 +92,8 @@ class BotApi:
         if telegram.bot_token is None:
             raise ConfigError(
                 "Telegram is on, and there is no bot token",
-                why=f"neither telegram.bot_token is set, nor the variable {telegram.bot_token_env}",
+                why=f"neither telegram.bot_token is set, nor {telegram.bot_token_env} in a descriptor, a credential or "
+                "the environment",
                 hint="push init",
             )
         return cls(telegram.base_url, telegram.bot_token, connections=connections)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from push.config.settings import Settings
 from push.providers.base import Allowlist, Closed, Identity, Later, Read
@@ -47,7 +48,7 @@ class TelegramReader:
         """Ask the service who we are. Never raises."""
         reply = self._call("getMe", {}, ANSWER_SECONDS)
         if not isinstance(reply, Ok):
-            return failure(reply)
+            return self._failure(reply)
         me = table(reply.result)
         number, username = identifier(me.get("id")), words(me.get("username"))
         if number is None:
@@ -68,7 +69,7 @@ class TelegramReader:
             params["offset"] = cursor + 1
         reply = self._call("getUpdates", params, wait_seconds + ANSWER_SECONDS)
         if not isinstance(reply, Ok):
-            return failure(reply)
+            return self._failure(reply)
         if not isinstance(reply.result, list):
             return Later("malformed_answer")
         seen = see_all(reply.result, self._bot, allowed())
@@ -82,6 +83,10 @@ class TelegramReader:
         with self._closing:
             self._is_closed = True
             self._api.close()
+
+    def _failure(self, reply: Error | NoConnection | NoAnswer) -> Later | Closed:
+        found = failure(reply)
+        return replace(found, about=self._settings.place) if isinstance(found, Closed) else found
 
     def _call(self, method: str, params: dict[str, object], seconds: float) -> Reply:
         reply = self._api.call(method, params, timeout_seconds=seconds)
