@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from push import assistant
 from push.config import reference
 from push.config.settings import Settings
-from push.doctor.findings import Finding, fine, of_error
+from push.doctor.findings import Finding, fine, of_error, warning
 from push.errors import ConfigError
+from push.report import reading
+from push.tasks import roles
 
 #: Keys and tables of features that are still to come (docs/reference/configuration.md).
 _IDLE = frozenset(
@@ -31,6 +33,8 @@ def look(settings: Settings) -> Iterator[Finding]:
     idle = sorted(key for key in settings.written if key in _IDLE or key.partition(".")[0] in _IDLE_TABLES)
     if idle:
         yield fine("config", f"without effect in this version: {', '.join(idle)}")
+    for what, command in reading.differences(settings.path, roles.living(settings.home.run)):
+        yield warning("config", "not_in_effect", what.rstrip("."), command)
 
 
 def soul(settings: Settings) -> Iterator[Finding]:

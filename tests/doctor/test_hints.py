@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from push.ledger import conversations
+from push.ledger import conversations, held
 from push.ledger.database import Database
 from tests.doctor.patient import AGENT, Patient
 from tests.ledger import lives
@@ -116,6 +116,21 @@ def paused_conversation(patient: Patient) -> None:
         assert conversations.pause(db, "local:ann")
 
 
+def restored_copy(patient: Patient) -> None:
+    with closing(Database.open(patient.home / "push.db")) as db:
+        lives.accept(db)
+        held.hold_everything(db)
+
+
+def no_claude_but_codex(patient: Patient) -> None:
+    patient.configure('agent = "claude"')
+    patient.program("codex", "#!/bin/sh\necho codex-cli 0.171.0\n")
+
+
+def no_soul(patient: Patient) -> None:
+    (patient.home / "assistant" / "SOUL.md").unlink()
+
+
 def file_of_another(patient: Patient) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a file away")
@@ -138,6 +153,9 @@ def file_of_another(patient: Patient) -> None:
         ("agent_version", broken_claude, "npm install -g @anthropic-ai/claude-code"),
         ("agent_version", claude_without_node, "sudo apt-get install -y nodejs"),
         ("agent_not_executable", blocked_agent, "chmod +x "),
+        ("agent_missing", no_claude_but_codex, "push init --agent codex"),
+        ("soul_unusable", no_soul, "push init"),
+        ("held", restored_copy, "push retries now --held"),
         ("nothing_answers", message_of_hours_ago, "push consumer --drain"),
         ("delivery_waits", answer_of_hours_ago, "push chat --user ann"),
         ("paused", paused_conversation, "push conversations resume local:ann"),

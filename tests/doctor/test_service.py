@@ -69,6 +69,7 @@ def a_stopped_service(ward: Ward) -> None:
 def a_disabled_service(ward: Ward) -> None:
     ward.install()
     ward.manager.done("disable", "push.service")
+    ward.manager.done("daemon-reload")
 
 
 def an_agent_of_this_shell(ward: Ward) -> None:
