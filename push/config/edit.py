@@ -22,7 +22,7 @@ from push.config.findings import InvalidConfig
 from push.config.load import settings_of
 from push.config.settings import Settings
 from push.errors import ConflictError, TemporaryError
-from push.paths import FILE_MODE, make_private, open_private
+from push.paths import FILE_MODE, make_private, open_private, way_in
 
 _HEAD = "# The settings of Push. `push config show` lists every key with its value.\n\n"
 
@@ -71,7 +71,7 @@ class Draft:
             raise TemporaryError(
                 f"cannot write {self.path}: {exc.strerror}",
                 why="the old file, if there was one, is as it was",
-                hint=f"df -h {path.parent}",
+                hint=way_in(path, exc),
                 code="config_not_written",
             ) from exc
         finally:
