@@ -10,6 +10,8 @@ from pathlib import Path
 
 from push.ledger import allowlist, conversations, held
 from push.ledger.database import Database
+from push.ledger.moves import move
+from push.model.machines import TURN
 from push.model.values import Session
 from push.paths import Home
 from push.state import StateFile
