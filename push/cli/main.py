@@ -38,12 +38,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "conversations": ("push.cli.conversations:conversations", "Conversations and what was said."),
     "allow": ("push.cli.allow:allow", "Who may write to the assistant, and who was refused."),
     "retries": ("push.cli.retries:retries", "Everything that waits or failed, in one place."),
+    "usage": ("push.cli.usage:usage", "What agents used: turns, tokens, cost."),
+    "audit": ("push.cli.audit:audit", "What the gateway did, record by record."),
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
     "doctor": ("push.cli.doctor:doctor", "Check the machine, the configuration and the state."),
     "service": ("push.cli.service:service", "Run as a service of yours: install, uninstall, status."),
     "reload": ("push.cli.reload:reload", "Let the configuration take effect in what runs."),
     "backup": ("push.cli.backup:backup", "Keep a copy of the state, and bring it up elsewhere."),
     "config": ("push.cli.config:config", "The settings: where, what, and whether right."),
+    "completion": ("push.cli.completion:completion", "Let your shell complete commands and options."),
 }
 
 _EXAMPLES = """\b
@@ -170,7 +173,9 @@ def _unexpected(exc: Exception) -> PushError:
     if "push.telemetry" in sys.modules:
         import logging
 
-        logging.getLogger("push.cli").critical("unexpected error", exc_info=exc)
+        log = logging.getLogger("push.cli")
+        if log.hasHandlers():  # where nobody listens, Python would print it
+            log.critical("unexpected error", exc_info=exc)
     place = "an unknown place"
     trace = exc.__traceback__
     while trace is not None:
