@@ -10,6 +10,7 @@ stands in a comment, one word and its argument a line:
     sh COMMAND                a command of the harness, in the shell
     says TEXT                 the owner writes to the bot; `TEXT` may also be `100000002: TEXT`
     sees TEXT                 the bot's chat with the owner holds this
+    telegram                  a configuration that says nothing but where this Telegram is
     press ^C                  at the command that was left running last; it ends
     -->
 
@@ -19,6 +20,7 @@ and of the fence below it:
     stays                     its last command goes on running, in a terminal of its own
     exit N                    the exit code of its last command, where it is not 0
     asks REGEX                a prompt; what the fence shows behind it is typed
+    hidden TEXT               what is typed at the next prompt that has nothing behind it, as it shows nothing
     link                      the link to the bot that is printed is opened on the phone
     skip REASON               it is not played
 """
@@ -33,8 +35,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 
-OF_THE_FENCE = {"file", "stays", "exit", "asks", "link", "skip"}
-OFF_THE_SCREEN = {"agents", "sh", "says", "sees", "press"}
+OF_THE_FENCE = {"file", "stays", "exit", "asks", "hidden", "link", "skip"}
+OFF_THE_SCREEN = {"agents", "sh", "says", "sees", "telegram", "press"}
 #: What is an example, and is checked by other tests or by nobody.
 EXAMPLES = {"toml", "text"}
 

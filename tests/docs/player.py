@@ -60,6 +60,9 @@ class Player:
             texts = [sent.text for sent in telegram.sent(OWNER)]
             raise AssertionError(f"the phone never saw {argument!r}, but {texts}") from None
 
+    def _telegram(self, _argument: str) -> None:
+        self._machine.write("~/.push/config.toml", "\n[telegram]\n")
+
     def _press(self, argument: str) -> None:
         terminal = self._running.pop()
         terminal.type(argument)
@@ -108,6 +111,7 @@ class Player:
     def _answer_prompts(self, terminal: Terminal, command: Command, fence: Fence) -> None:
         """Type what the page shows behind the prompts, each when its prompt is there."""
         prompt = re.compile("|".join(f"(?:{one})" for one in (*_PROMPTS, *fence.all("asks"))))
+        hidden = iter(fence.all("hidden"))
         at = 0
         for line in command.shown.splitlines():
             if fence.one("link") is not None and (_LINK.search(line) or "start=" in line):
@@ -115,7 +119,7 @@ class Player:
                 self._machine.telegram.say(OWNER, f"/start {found[1]}")
             if asked := prompt.match(line):
                 at = self._until_asked(terminal, re.escape(asked[0].rstrip()), at)
-                if typed := line[asked.end() :].strip():
+                if typed := line[asked.end() :].strip() or next(hidden, ""):
                     terminal.type(typed)
 
     @staticmethod

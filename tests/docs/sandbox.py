@@ -35,6 +35,7 @@ fi
 exec .venv/bin/python -m push chat
 """
 _DOUBLE = """#!/bin/sh
+[ "$*" = --version ] && exec echo 9.9.9
 exec '{python}' '{program}' "$@"
 """
 
