@@ -53,6 +53,9 @@ SEAMS = frozenset(
         "progress.removed",
         "state.before_replace",
         "state.replaced",
+        "backup.packed",
+        "restore.before_rename",
+        "restore.renamed",
     }
 )
 

@@ -72,10 +72,10 @@ def decode(data: bytes) -> Manifest | str:
         return "it is no JSON"
     if not isinstance(raw, dict) or type(raw.get("version")) is not int:
         return "it names no version"
-    if raw["version"] > VERSION:
-        raise newer(f"the backup has format {raw['version']}; this version of Push knows {VERSION}")
     if raw.pop("sha256", None) != _digest(raw):
         return "it is not as it was written"
+    if raw["version"] > VERSION:
+        raise newer(f"the backup has format {raw['version']}; this version of Push knows {VERSION}")
     wrong = [name for name, kind in _KINDS.items() if type(raw.get(name)) is not kind]
     if wrong:
         return f"{wrong[0]} is missing, or of another kind"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import push
 from push.seams import RUNNER_SEAMS, SEAMS
+from tests.backup import test_kills
 from tests.crash import (
     test_gateway_seams,
     test_rare_seams,
@@ -24,6 +25,7 @@ _MODULES = (
     test_session_seams,
     test_telegram_seams,
     test_terminal_seams,
+    test_kills,
 )
 #: Tests of their own, outside of the lists.
 _ALSO = {
