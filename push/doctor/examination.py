@@ -22,6 +22,7 @@ from push.errors import ConfigError, PushError
 from push.paths import default_home
 
 _SECONDS = 10.0
+_READING_SECONDS = 2.5  # a ledger of a million messages
 _NETWORK_SECONDS = 15.0  # two questions of 5 s, and a name that is looked up
 _ASKING_SECONDS = 45.0  # an agent has 20 s, behind another one who asks it
 
@@ -72,7 +73,7 @@ def _of_home(settings: Settings, also: Sequence[Callable[[Settings], Iterable[Fi
     return [
         Check("descriptors", partial(machine.descriptors, settings.turns_workers)),
         Check("config", partial(configuration.look, settings)),
-        Check("ledger", partial(ledger.file, home), late=ledger.too_large(home)),
+        Check("ledger", partial(ledger.file, home), _READING_SECONDS, ledger.too_large(home)),
         Check("wal", partial(ledger.wal, home)),
         Check("state", partial(ledger.state, home)),
         Check("processes", partial(processes.look, home)),

@@ -12,6 +12,7 @@ from push import clock
 from push.doctor.findings import Finding, failed, fine
 from push.locks import is_held
 from push.paths import Home
+from push.supervisors.registry import DEFAULT_NAME
 from push.tasks import roles
 from push.tasks.roles import Holder
 
@@ -47,13 +48,22 @@ def _stopped(holder: Holder, silence: str) -> Finding:
     if _state(holder.pid) == "T":
         message = f"{who} was stopped (SIGSTOP); silent: {silence}"
         return failed(_CHECK, "process_stopped", message, f"kill -CONT {holder.pid}")
-    message = f"{who} has a loop that is silent: {silence}; end it, then start it again"
-    return failed(_CHECK, "process_silent", message, f"kill {holder.pid}")
+    message = f"{who} has a loop that is silent: {silence}; it is to be started anew"
+    hint = "push service install" if _is_of_service(holder.pid) else f"kill {holder.pid}"
+    return failed(_CHECK, "process_silent", message, hint)
 
 
 def _state(pid: int) -> str:
+    return _proc(pid, "stat").rpartition(")")[2].strip()[:1]
+
+
+def _is_of_service(pid: int) -> bool:
+    """Whether systemd runs it, and would not start it again after a good end."""
+    return f"/{DEFAULT_NAME}.service" in _proc(pid, "cgroup")
+
+
+def _proc(pid: int, name: str) -> str:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[0]

@@ -113,7 +113,7 @@ def _poller(settings: Settings) -> Iterator[Finding]:
                 "another program reads this bot's messages: stop it, or have @BotFather revoke the token (/revoke), "
                 "and give Push the new one"
             )
-            yield failed(_CHECK, "another_poller", message, _SET_UP)
+            yield failed(_CHECK, "another_poller", message, "push init --bot-token-file -")
         elif channel.deaf_since is not None:
             minutes = (at - channel.deaf_since) // 60_000
             message = f"the gateway has not been able to read it for {minutes} min: {channel.note}"
