@@ -70,6 +70,11 @@ def emit_json(value: Mapping[str, Any]) -> None:
     _write(_json({"version": JSON_VERSION, **value}, indent=2))
 
 
+def emit_json_line(value: Mapping[str, Any]) -> None:
+    """As `emit_json`, on one line: for what goes on printing. Raises OutputClosed."""
+    _write(_json({"version": JSON_VERSION, **value}))
+
+
 def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> None:
     """Print rows in aligned columns under headers; None is shown as `-`. Raises OutputClosed."""
     cells = [[_cell(value) for value in row] for row in rows]
@@ -101,6 +106,26 @@ def note(text: str) -> None:
 def ask(prompt: str) -> None:
     """Print on standard error what a person is to answer, without a line's end."""
     _write_error(clean(prompt), end="")
+
+
+class Picture:
+    """Lines on the terminal of standard output that are drawn again in place, in one write, so that nothing flickers.
+
+    What does not fit is cut off; after a change of its size the terminal is cleared.
+    """
+
+    def __init__(self) -> None:
+        self._size: os.terminal_size | None = None
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Put `lines` in the place of those before. Raises OutputClosed."""
+        size = _terminal_size(sys.stdout)
+        room = max(size.lines - 1, 1)  # the last line is the cursor's
+        shown = list(lines) if len(lines) <= room else [*lines[: room - 1], f"… {len(lines) - room + 1} lines more"]
+        cleared = "" if size == self._size else "\x1b[2J"
+        self._size = size
+        drawn = "".join(f"{_clipped(clean(line), size.columns)}\x1b[K\n" for line in shown)
+        _write(f"{cleared}\x1b[H{drawn}\x1b[J", end="")
 
 
 class Waiting:
@@ -146,11 +171,16 @@ def abandon() -> None:
 
 
 def _columns() -> int:
-    """Of the terminal on standard error; one that does not tell is taken for a usual one."""
+    return _terminal_size(sys.stderr).columns
+
+
+def _terminal_size(stream: TextIO) -> os.terminal_size:
+    """Of the terminal behind a stream; one that does not tell is taken for a usual one."""
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        size = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
-        return 80
+        size = os.terminal_size((0, 0))
+    return os.terminal_size((size.columns or 80, size.lines or 24))
 
 
 def _json(value: object, indent: int | None = None) -> str:
@@ -187,6 +217,14 @@ def _width(text: str) -> int:
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(bool(unicodedata.combining(char)) for char in text)
+
+
+def _clipped(line: str, columns: int) -> str:
+    """As much of a line as fits; a tab takes eight columns at most."""
+    line = line.expandtabs()
+    while _width(line) > columns:
+        line = line[:-1] if len(line) <= columns else line[:columns]
+    return line
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

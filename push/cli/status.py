@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,10 +13,12 @@ import click
 from push import clock
 from push.cli import output, records
 from push.cli.options import config_option, json_option, settings_or_default, wants_json
-from push.errors import EXIT_OK
+from push.errors import EXIT_INTERRUPTED, EXIT_OK
 
 if TYPE_CHECKING:
+    from push.config.settings import Settings
     from push.ledger.backlog import Backlog
+    from push.report.kept import Kept
     from push.report.snapshot import Snapshot
     from push.tasks.roles import Holder
 
@@ -23,22 +28,75 @@ _WIDEST = 60  # characters; a longer sentence does not push the others' commands
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-@click.command()
+_EXAMPLES = """\b
+Examples:
+  push status                       once, for you
+  push status --watch               in place, every two seconds, until Ctrl-C
+  push status --watch 60 --json     one JSON object a line, every minute
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--watch",
+    "seconds",
+    type=click.FloatRange(min=0.2, max=86_400),
+    is_flag=False,
+    flag_value=2.0,
+    metavar="[SECONDS]",
+    help="Show it again and again (every 2 seconds), until Ctrl-C.",
+)
 @config_option
 @json_option
 @click.pass_context
-def status(ctx: click.Context) -> int:
+def status(ctx: click.Context, seconds: float | None) -> int:
     """Show what runs, what waits, and what needs you, with the next command."""
-    from push.report import shape, snapshot
-
     settings = settings_or_default(ctx)
-    # a gateway wants a configuration; `push chat` does without, and answers what waits
-    taken = snapshot.take(settings.home, "push run" if settings.path else "push chat")
+    if seconds is not None:
+        return _watch(settings, seconds, as_json=wants_json(ctx))
+    taken = _take(settings)
     if wants_json(ctx):
+        from push.report import shape
+
         output.emit_json(shape.as_json(taken))
     else:
         output.emit("\n".join(screen(taken)))
     return taken.trouble.exit_code if taken.trouble is not None else EXIT_OK
+
+
+def _take(settings: Settings) -> Snapshot:
+    from push.report import snapshot
+
+    # a gateway wants a configuration; `push chat` does without, and answers what waits
+    return snapshot.take(settings.home, "push run" if settings.path else "push chat", settings)
+
+
+def _watch(settings: Settings, seconds: float, *, as_json: bool) -> int:
+    """Until Ctrl-C. Off a terminal, a whole screen each time; a change of the terminal's size is followed at once."""
+    resized = threading.Event()
+    signal.signal(signal.SIGWINCH, lambda _number, _frame: resized.set())
+    picture = output.Picture()
+    try:
+        while True:
+            taken = _take(settings)
+            if as_json:
+                from push.report import shape
+
+                output.emit_json_line(shape.as_json(taken))
+            elif sys.stdout.isatty():
+                picture.show([*"\n".join(screen(taken)).split("\n"), "", f"{_time(taken.at)}; Ctrl-C ends"])
+            else:
+                output.emit("\n".join([_time(taken.at), *screen(taken), ""]))
+            resized.wait(seconds)
+            resized.clear()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    finally:
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+
+
+def _time(at: int) -> str:
+    return f"{clock.from_ms(at).astimezone():%H:%M:%S}"
 
 
 def screen(taken: Snapshot) -> Iterator[str]:
@@ -53,6 +111,7 @@ def screen(taken: Snapshot) -> Iterator[str]:
     elif taken.trouble is None:
         yield from _section("Messages", ["none yet; say something with: push chat"])
     yield from _section("Disk", list(_disk(taken)))
+    yield from _section("Kept", list(_kept(taken.kept)) if taken.kept else [])
     if taken.attention:
         width = max((len(note.what) for note in taken.attention if len(note.what) <= _WIDEST), default=0)
         notes = [f"{note.what.ljust(width)}  {note.command}" for note in taken.attention]
@@ -143,6 +202,30 @@ def _disk(taken: Snapshot) -> Iterator[str]:
         yield f"{taken.leftover} finished runs in the spool"
     if taken.free is not None:
         yield f"{_size(taken.free)} free"
+
+
+def _kept(kept: Kept) -> Iterator[str]:
+    """What of the past is there, and how long it is kept."""
+    limits, texts = kept.limits, kept.texts
+    if texts is not None and (texts.messages or texts.erased):
+        erased = f"; those of {texts.erased:,} erased, last {_day(texts.erased_at)}" if texts.erased else ""
+        yield f"texts of {texts.messages:,} messages{_since(texts.since)} ({_limit(limits.history)}){erased}"
+    logs = (("audit", kept.audit_since, limits.audit), ("logs", kept.logs_since, limits.logs))
+    parts = [f"{name}{_since(at)} ({_limit(limit)})" for name, at, limit in logs if at is not None]
+    if parts:
+        yield ", ".join(parts)
+
+
+def _since(at: int | None) -> str:
+    return f" since {_day(at)}" if at is not None else ""
+
+
+def _day(at: int | None) -> str:
+    return (clock.iso(at) or "")[:10]
+
+
+def _limit(seconds: float | None) -> str:
+    return "for ever" if seconds is None else records.span(seconds)
 
 
 def _size(count: int) -> str:

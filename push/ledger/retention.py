@@ -38,7 +38,7 @@ _REJECTED = (
     f"AND rejected_at < ? AND (rejected_at, id) > (?, ?) ORDER BY rejected_at, id LIMIT {BATCH}"
 )
 _OLDEST = (
-    "SELECT received_at FROM turn INDEXED BY turn_kept WHERE erased_at IS NULL AND finished_at IS NOT NULL "
+    "SELECT queued_at FROM turn INDEXED BY turn_kept WHERE erased_at IS NULL AND finished_at IS NOT NULL "
     "ORDER BY finished_at LIMIT 1"
 )
 _PIECES = "(id = ? OR merged_into = ?)"

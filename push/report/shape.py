@@ -14,6 +14,7 @@ from push.ledger.conversations import Paused
 from push.ledger.pace import Pause
 from push.ledger.retries import Retry
 from push.report.channels import ChannelState
+from push.report.kept import Kept
 from push.report.snapshot import RunningTurn, Snapshot
 from push.tasks.roles import Holder
 
@@ -33,6 +34,7 @@ def as_json(taken: Snapshot) -> dict[str, Any]:
         "paused": [_paused(item) for item in (taken.backlog.paused if taken.backlog else ())],
         "rejected": taken.backlog.rejected if taken.backlog else None,
         "files": {"bytes": taken.files, "free_bytes": taken.free, "spool_leftover": taken.leftover},
+        "kept": _kept(taken.kept) if taken.kept else None,
         "ledger": _health(taken.trouble, present=taken.backlog is not None),
         "state": _health(taken.state_trouble, present="state.json" in taken.files),
         "attention": [{"message": note.what, "hint": note.command} for note in taken.attention],
@@ -67,6 +69,22 @@ def pause_fields(pause: Pause) -> dict[str, Any]:
         "chat": pause.key or None,
         "until": clock.iso(pause.until),
         "reason": pause.reason,
+    }
+
+
+def _kept(kept: Kept) -> dict[str, Any]:
+    limits, texts = kept.limits, kept.texts
+    history = {
+        "messages": texts.messages if texts else None,
+        "since": clock.iso(texts.since) if texts else None,
+        "erased": texts.erased if texts else None,
+        "erased_at": clock.iso(texts.erased_at) if texts else None,
+    }
+    return {
+        "history": {"limit": limits.history, **history},
+        "audit": {"limit": limits.audit, "since": clock.iso(kept.audit_since)},
+        "logs": {"limit": limits.logs, "since": clock.iso(kept.logs_since)},
+        "spool": {"limit": limits.spool},
     }
 
 

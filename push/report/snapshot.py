@@ -14,15 +14,17 @@ from pathlib import Path
 
 from push import clock
 from push.agents.spool import FREE_BYTES, Spool
+from push.config.settings import Settings
 from push.errors import PushError, TemporaryError
 from push.ledger import backlog as ledger_backlog
-from push.ledger import retries
+from push.ledger import retention, retries
 from push.ledger.backlog import MOST_FAILED, Backlog, Running
 from push.ledger.database import Database
 from push.ledger.retries import Retry
 from push.paths import Home, open_plain
-from push.report import channels, hints
+from push.report import channels, hints, kept, reading
 from push.report.channels import ChannelState
+from push.report.kept import Kept
 from push.state import StateFile
 from push.tasks import roles
 from push.tasks.roles import Holder
@@ -59,7 +61,7 @@ class Attention:
 class Snapshot:
     """All of it. `backlog` is None where there is no ledger yet, or `trouble` says why it cannot be read.
 
-    `start` is the command that brings a consumer here.
+    `start` is the command that brings a consumer here. `kept` is None where the settings were not told.
     """
 
     home: Path
@@ -76,13 +78,28 @@ class Snapshot:
     leftover: int
     state_trouble: PushError | None
     attention: tuple[Attention, ...]
+    kept: Kept | None = None
 
 
-def take(home: Home, start: str = "push run") -> Snapshot:
-    """Look at everything once. Raises PushError where the ledger is another program's, or newer than we know."""
+@dataclass(frozen=True, slots=True)
+class _Ledger:
+    """What was read of push.db, or why it was not."""
+
+    backlog: Backlog | None = None
+    postponed: tuple[Retry, ...] = ()
+    texts: retention.Kept | None = None
+    trouble: PushError | None = None
+
+
+def take(home: Home, start: str = "push run", told: Settings | None = None) -> Snapshot:
+    """Look at everything once, with `told` also at what the settings say about it.
+
+    Raises PushError where the ledger is another program's, or newer than we know.
+    """
     at = clock.now_ms()
     holders = tuple(roles.living(home.run))
-    backlog, postponed, trouble = _ledger(home)
+    ledger = _ledger(home)
+    backlog = ledger.backlog
     state_trouble = _state(home)
     running = tuple(_running(home, turn) for turn in (backlog.running if backlog else ()))
     files, free = _sizes(home), _free(home.root)
@@ -93,31 +110,33 @@ def take(home: Home, start: str = "push run") -> Snapshot:
         holders=holders,
         channels=tuple(channels.of(holders, at)),
         backlog=backlog,
-        trouble=trouble,
+        trouble=ledger.trouble,
         running=running,
-        postponed=postponed,
+        postponed=ledger.postponed,
         files=files,
         free=free,
         leftover=_leftover(home, backlog),
         state_trouble=state_trouble,
-        attention=(),
+        attention=tuple(Attention(*found) for found in reading.differences(told.path, holders)) if told else (),
+        kept=kept.of(home, told.retention, ledger.texts) if told else None,
     )
     return _with_attention(snapshot, consumes=roles.consumer_lives(home.run))
 
 
-def _ledger(home: Home) -> tuple[Backlog | None, tuple[Retry, ...], PushError | None]:
+def _ledger(home: Home) -> _Ledger:
     try:
         db = Database.open_existing(home.push_db, busy_seconds=_BUSY_SECONDS)
         if db is None:
-            return None, (), None
+            return _Ledger()
         try:
             backlog = ledger_backlog.read(db)
             waiting = retries.waiting_turns(db, MOST_POSTPONED) if backlog.postponed else []
+            texts = retention.kept(db)
         finally:
             db.close()
     except TemporaryError as exc:
-        return None, (), exc
-    return backlog, tuple(waiting), None
+        return _Ledger(trouble=exc)
+    return _Ledger(backlog, tuple(waiting), texts)
 
 
 def _state(home: Home) -> PushError | None:
@@ -173,7 +192,7 @@ def _leftover(home: Home, backlog: Backlog | None) -> int:
 
 
 def _with_attention(snapshot: Snapshot, *, consumes: bool) -> Snapshot:
-    found = _of_files(snapshot)
+    found = [*_of_files(snapshot), *snapshot.attention]
     waiting = sum(snapshot.backlog.turns.values()) if snapshot.backlog else 0
     if waiting and not consumes:
         found.append(Attention(f"{waiting} {_plural(waiting, 'message')} open, and nothing answers.", snapshot.start))
