@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from push import environ
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,6 +39,23 @@ def iso(milliseconds: int | None) -> str | None:
     if milliseconds is None:
         return None
     return from_ms(milliseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def local_midnight(days_ago: int) -> int:
+    """When a day of the machine's own zone began, in milliseconds since 1970: 0 is today."""
+    day = now().astimezone().date() - timedelta(days=days_ago)
+    return to_ms(datetime(day.year, day.month, day.day).astimezone())
+
+
+def local_day(milliseconds: int) -> str:
+    """The day of the machine's own zone in which an instant falls: `2026-03-01`."""
+    return from_ms(milliseconds).astimezone().date().isoformat()
+
+
+def local_zone() -> str:
+    """The name of the machine's zone, as in `Europe/Berlin`; where nobody knows it, what the zone is called now."""
+    name = environ.get("TZ") or str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
+    return name.removeprefix(":") or str(now().astimezone().tzname())
 
 
 def from_iso(text: str) -> int:

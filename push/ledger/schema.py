@@ -225,6 +225,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TABLE milestone (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
         # Of `erased`: how many messages, ever. To count them would take as long as there are many.
         "ALTER TABLE milestone ADD COLUMN count INTEGER NOT NULL DEFAULT 0",
+        # What agents were run for, by the time at which it came: sums over the last days look at those days only.
+        "CREATE INDEX turn_used ON turn (queued_at) WHERE agent IS NOT NULL",
     ),
 )
 
