@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("push.cli.usage:usage", "What agents used: turns, tokens, cost."),
     "audit": ("push.cli.audit:audit", "What the gateway did, record by record."),
     "usage": ("push.cli.usage:usage", "What agents used: turns, tokens, cost."),
+    "audit": ("push.cli.audit:audit", "What the gateway did, record by record."),
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
     "doctor": ("push.cli.doctor:doctor", "Check the machine, the configuration and the state."),
     "service": ("push.cli.service:service", "Run as a service of yours: install, uninstall, status."),
