@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,6 +27,9 @@ from push.errors import (
     UsageError,
 )
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 #: Noun -> (where its command is, what it does in a line).
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("push.cli.init:init", "Set up the assistant, its agent, Telegram and the service."),
@@ -38,8 +42,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "conversations": ("push.cli.conversations:conversations", "Conversations and what was said."),
     "allow": ("push.cli.allow:allow", "Who may write to the assistant, and who was refused."),
     "retries": ("push.cli.retries:retries", "Everything that waits or failed, in one place."),
-    "usage": ("push.cli.usage:usage", "What agents used: turns, tokens, cost."),
-    "audit": ("push.cli.audit:audit", "What the gateway did, record by record."),
     "usage": ("push.cli.usage:usage", "What agents used: turns, tokens, cost."),
     "audit": ("push.cli.audit:audit", "What the gateway did, record by record."),
     "verify": ("push.cli.verify:verify", "Prove from the ledger that nothing was lost."),
@@ -89,6 +91,15 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The nouns that begin so, without importing any; options as click does."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        nouns = [(name, line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return [CompletionItem(name, help=line) for name, line in nouns]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
