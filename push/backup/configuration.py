@@ -31,7 +31,7 @@ _SECRETS: tuple[KeyPath, ...] = (
 #: What looks like a credential of one of the services that agents use, wherever it stands.
 _FORMS = re.compile(
     r"\bsk-[A-Za-z0-9_-]{16,}|\bgh[a-z]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bxox[a-z]-[A-Za-z0-9-]{10,}"
-    r"|\bAKIA[0-9A-Z]{16}\b|(?<=://)[^\s/\"'@]+(?=@)"
+    r"|\bAKIA[0-9A-Z]{16}\b|(?<=://)[^\s/\"'@:]*:[^\s/\"'@]+(?=@)|(?<=://)[0-9a-f]{32}(?=@)"
 )
 _LEFT_OUT = "left out of the backup"
 
@@ -70,10 +70,15 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
         line = lines[at[path] - 1]
         if re.match(rf"\s*(?:[\w\"'.-]*\.)?[\"']?{path[-1]}[\"']?\s*=", line) and _is_whole(line):
             lines[at[path] - 1] = f'# {path[-1]} = "{MARK}"  # {_LEFT_OUT}\n'
-    clean = _FORMS.sub(MARK, Redaction(known).text("".join(lines)))
+    clean = redacted("".join(lines), known)
     if any(_value(_parsed(clean), path) == _value(document, path) is not None for path in _SECRETS):
         raise _stubborn()
     return clean
+
+
+def redacted(text: str, secrets: Iterable[str]) -> str:
+    """A text without these secrets, and without what looks like one."""
+    return _FORMS.sub(MARK, Redaction(secrets).text(text))
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from push import __version__, clock
+from push import __version__, clock, programs
 from push.backup import archive, configuration
 from push.backup.manifest import FILES, Manifest, Member
 from push.backup.staging import Staging, require_room, sync_folder
@@ -26,6 +26,7 @@ from push.state import StateFile
 
 _STAGING = "push-backup"
 _LOOK_SECONDS = 0.2
+_GIT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +137,18 @@ def _manifest(settings: Settings, wish: Wish, folder: Path, copied: Copied) -> M
         deliveries=copied.deliveries,
         home=str(settings.home.root),
         assistant_root=str(settings.assistant_root),
+        assistant_origin=_origin(settings.assistant_root),
         with_secrets=wish.with_secrets,
         secrets=configuration.named_secrets(settings),
         files={file.name: Member(file.stat().st_size, archive.digest(file)) for file in found},
     )
+
+
+def _origin(root: Path) -> str:
+    """Where git has a folder from; "" where it has no such place, or the address holds a credential."""
+    done = programs.run(("git", "-C", str(root), "remote", "get-url", "origin"), seconds=_GIT_SECONDS)
+    address = done.out.strip() if isinstance(done, programs.Completed) and done.code == 0 else ""
+    return "" if configuration.redacted(address, ()) != address else address
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -26,6 +26,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "deliveries": int,
     "home": str,
     "assistant_root": str,
+    "assistant_origin": str,
     "with_secrets": bool,
     "secrets": dict,
     "files": dict,
@@ -44,7 +45,8 @@ class Member:
 class Manifest:
     """What a backup says of itself. `secrets` maps each key of the configuration that had a value to its variable.
 
-    `home` and `assistant_root` are where they were; `created_at` is ISO 8601 in UTC; `push` and `schema` are versions.
+    `home` and `assistant_root` are where they were, `assistant_origin` is where git has the latter from ("" where that
+    is not known). `created_at` is ISO 8601 in UTC; `push` and `schema` are versions.
     """
 
     created_at: str
@@ -54,6 +56,7 @@ class Manifest:
     deliveries: int
     home: str
     assistant_root: str
+    assistant_origin: str
     with_secrets: bool
     secrets: dict[str, str]
     files: dict[str, Member]

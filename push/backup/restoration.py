@@ -137,5 +137,10 @@ def _missing(manifest: Manifest, home: Path) -> Iterator[Missing]:
     root = Path(manifest.assistant_root)
     wanted = configuration.assistant_root(home) or root
     if not wanted.exists():
-        command = f"cp -a {quote(str(root))} {quote(str(wanted))}" if root.exists() else f"git clone URL {wanted}"
+        place = quote(str(wanted))
+        command = f"{there} push init {place}"
+        if root.exists():
+            command = f"cp -a {quote(str(root))} {place}"
+        elif manifest.assistant_origin:
+            command = f"git clone {quote(manifest.assistant_origin)} {place}"
         yield Missing(f"the assistant's folder {wanted}: it is yours, and not in the backup", command)

@@ -46,7 +46,7 @@ def described(content: Path) -> Manifest:
     with closing(Database.open(content / "source.db")) as db:
         turns, deliveries = (int(db.rows(f"SELECT count(*) FROM {table}")[0][0]) for table in ("turn", "outbound"))
     files = {name: Member((content / name).stat().st_size, archive.digest(content / name)) for name in manifest.FILES}
-    return Manifest("2026-01-01T00:00:00Z", "0", VERSION, turns, deliveries, "/h", "/a", False, {}, files)
+    return Manifest("2026-01-01T00:00:00Z", "0", VERSION, turns, deliveries, "/h", "/a", "", False, {}, files)
 
 
 @pytest.fixture(params=["backup.tar", "backup.tar.gz"])
@@ -103,10 +103,12 @@ def test_a_flipped_bit_anywhere_is_found(file: Path) -> None:
         flipped = file.with_name(f"flipped-{file.name}")
         flipped.write_bytes(whole)
         whole[place] ^= bit
-        try:
-            assert unpacked(flipped).damages, (place, bit)
-        except DependencyError:
-            pytest.fail("a flipped bit is no newer version")
+        assert unpacked(flipped).damages or says_the_same(flipped, file), (place, bit)
+
+
+def says_the_same(one: Path, other: Path) -> bool:
+    """Some bits of a packed file mean nothing: a length of a code that is not used."""
+    return one.suffix == ".gz" and gzip.decompress(one.read_bytes()) == gzip.decompress(other.read_bytes())
 
 
 def plain(name: str, data: bytes = b"x") -> tuple[tarfile.TarInfo, bytes]:
