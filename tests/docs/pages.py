@@ -11,6 +11,7 @@ stands in a comment, one word and its argument a line:
     says TEXT                 the owner writes to the bot; `TEXT` may also be `100000002: TEXT`
     sees TEXT                 the bot's chat with the owner holds this
     telegram                  a configuration that says nothing but where this Telegram is
+    systemd                   systemd answers for the user from here on
     press ^C                  at the command that was left running last; it ends
     -->
 
@@ -36,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 
 OF_THE_FENCE = {"file", "stays", "exit", "asks", "hidden", "link", "skip"}
-OFF_THE_SCREEN = {"agents", "sh", "says", "sees", "telegram", "press"}
+OFF_THE_SCREEN = {"agents", "sh", "says", "sees", "telegram", "systemd", "press"}
 #: What is an example, and is checked by other tests or by nobody.
 EXAMPLES = {"toml", "text"}
 

@@ -50,7 +50,7 @@ class Player:
 
     def _says(self, argument: str) -> None:
         who, _, text = argument.rpartition(": ") if re.match(r"\d+: ", argument) else ("", "", argument)
-        self._machine.telegram.say(int(who or OWNER), text)
+        self._machine.say(text, int(who or OWNER))
 
     def _sees(self, argument: str) -> None:
         telegram = self._machine.telegram
@@ -62,6 +62,9 @@ class Player:
 
     def _telegram(self, _argument: str) -> None:
         self._machine.write("~/.push/config.toml", "\n[telegram]\n")
+
+    def _systemd(self, _argument: str) -> None:
+        self._machine.systemd()
 
     def _press(self, argument: str) -> None:
         terminal = self._running.pop()
@@ -116,7 +119,7 @@ class Player:
         for line in command.shown.splitlines():
             if fence.one("link") is not None and (_LINK.search(line) or "start=" in line):
                 found = terminal.wait_for(_LINK.search, "the link to the bot")
-                self._machine.telegram.say(OWNER, f"/start {found[1]}")
+                self._machine.say(f"/start {found[1]}")
             if asked := prompt.match(line):
                 at = self._until_asked(terminal, re.escape(asked[0].rstrip()), at)
                 if typed := line[asked.end() :].strip() or next(hidden, ""):

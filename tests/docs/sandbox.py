@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,6 +23,7 @@ OWNER = 100000001
 TOKEN = "123456789:AAAA-your-own-token-from-BotFather-AAA"
 
 _AGENTS = ROOT / "tests" / "agents"
+_SYSTEMCTL = Path(__file__).with_name("systemctl")
 _VENV = Path(sys.prefix)
 
 #: Says what the Makefile says, and starts what it starts, in the virtual environment that there is.
@@ -56,6 +58,8 @@ class Sandbox:
                 (self.clone / name).symlink_to(ROOT / name)
         (self.clone / ".venv").symlink_to(_VENV)
         self.program("make", _MAKE)
+        self.program("systemctl", _DOUBLE.format(python=sys.executable, program=_SYSTEMCTL))
+        self.program("loginctl", _DOUBLE.format(python=sys.executable, program=_SYSTEMCTL))
         (root / "sessions").mkdir()
         kept = {name: value for name, value in os.environ.items() if name in {"PUSH_TEST_MARK", "LANG", "LC_ALL"}}
         self.env = {
@@ -65,6 +69,7 @@ class Sandbox:
             "LOGNAME": "ann",
             "NO_COLOR": "1",
             "FAKE_HOME": str(root / "sessions"),
+            "SYSTEMD_STATE": str(root / "systemd"),
             "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin",
             "VIRTUAL_ENV_DISABLE_PROMPT": "1",
         }
@@ -74,7 +79,14 @@ class Sandbox:
         """The Telegram of this page, which begins when it is first needed."""
         if self._telegram is None:
             self._telegram = self._stack.enter_context(separate("--token", TOKEN))
+            self._telegram.add_chat(OWNER, "private", name="Ann")
         return self._telegram
+
+    def say(self, text: str, user: int = OWNER) -> None:
+        """Write to the bot."""
+        people = {OWNER: "Ann"}
+        person = {"id": user, "is_bot": False, "first_name": people.get(user, f"Person {user}")}
+        self.telegram.say(user, text, **{"from": person})
 
     def terminal(self) -> Terminal:
         """A new window in the clone. Closed at the end of the page."""
@@ -96,6 +108,15 @@ class Sandbox:
         """Put doubles of these agents on PATH."""
         for name in names:
             self.program(name, _DOUBLE.format(python=sys.executable, program=_AGENTS / f"fake_{name}.py"))
+
+    def systemd(self) -> None:
+        """Let systemd answer; what it still runs at the end of the page is stopped."""
+        Path(self.env["SYSTEMD_STATE"]).mkdir()
+        self._stack.callback(self._stop_services)
+
+    def _stop_services(self) -> None:
+        for unit in Path(self.env["SYSTEMD_STATE"]).glob("*.service"):
+            subprocess.run([_SYSTEMCTL, "stop", unit.name], env=self.env, check=True, timeout=30)
 
     def write(self, path: str, text: str) -> None:
         """Write a file as a page shows it; a configuration of Telegram is told where this Telegram is."""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,17 +30,20 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])"""
 _BASH = ("bash", "--noprofile", "--norc", "--noediting", "-i")
 _COLUMNS = 130
-SECONDS = 25.0  # for one command
+SECONDS = 60.0  # for one command, on a machine that is busy
 
 
 class Terminal:
-    """One window. Every command must end within SECONDS, or be left running on purpose."""
+    """One window. Every command must end within SECONDS, or be left running on purpose.
 
-    def __init__(self, env: Mapping[str, str], folder: Path) -> None:
+    `become` is put in front of the shell's command line: what makes it another user's.
+    """
+
+    def __init__(self, env: Mapping[str, str], folder: Path, become: Sequence[str] = ()) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, _COLUMNS, 0, 0))
         given = {**env, "PS1": "\x1e$?\x1e", "PS2": "", "TERM": "dumb"}
-        command = [sys.executable, "-I", "-S", "-c", _LEADER, *_BASH]
+        command = [sys.executable, "-I", "-S", "-c", _LEADER, *become, *_BASH]
         self._bash = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=given, cwd=folder)
         os.close(slave)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -78,9 +81,13 @@ class Terminal:
 
         return self._until(looked, what)
 
-    def finish(self) -> tuple[int, str]:
+    def forget(self) -> None:
+        """What was printed so far is not looked at again."""
+        self._seen = ""
+
+    def finish(self, seconds: float = SECONDS) -> tuple[int, str]:
         """Wait for the prompt: the command's exit code and what it printed."""
-        prompt = self._until(_PROMPT.search, "the end of the command")
+        prompt = self._until(_PROMPT.search, "the end of the command", seconds)
         return int(prompt[1]), self._seen[: prompt.start()]
 
     def close(self) -> None:
@@ -97,8 +104,8 @@ class Terminal:
         self.enter(command)
         self.finish()
 
-    def _until(self, look: Callable[[str], T | None], what: str) -> T:
-        deadline = time.monotonic() + SECONDS
+    def _until(self, look: Callable[[str], T | None], what: str, seconds: float = SECONDS) -> T:
+        deadline = time.monotonic() + seconds
         while not (found := look(self._seen)):
             left = deadline - time.monotonic()
             if left <= 0 or not self._read(left):
