@@ -139,6 +139,7 @@ class Consumer:
         for lane in self.bells.lanes.values():
             lane.outlast()
         self._sweep.join(None)
+        self._retention.join(None)
         if self._supervisor.is_alive():
             self._supervisor.join()
         self.bells.close()

@@ -41,7 +41,7 @@ def usage(ctx: click.Context, days: int, by: str | None, limit: int) -> None:
     with ledger.opened(ctx) as db:
         found = {group: sums.shares(db, group, since) if db is not None else [] for group in groups}
     left = max(len(found.get("conversation", ())) - limit, 0)
-    total = _total(found[groups[0]])
+    total = sums.total("total", found[groups[0]])
     found = {group: shares[:limit] if group == "conversation" else shares for group, shares in found.items()}
     if wants_json(ctx):
         items = [{"by": group, "name": share.name, **_fields(share)} for group in groups for share in found[group]]
@@ -52,24 +52,6 @@ def usage(ctx: click.Context, days: int, by: str | None, limit: int) -> None:
         output.note(f"No agent has run since {clock.local_day(since)}.")
     else:
         _show(found, total, left)
-
-
-def _total(shares: list[Share]) -> Share:
-    """The sum; what nobody tells stays unknown."""
-    from push.ledger.usage import Share, Used
-
-    columns: list[float | None] = []
-    for name in ("input_tokens", "output_tokens", "cost_usd"):
-        known = [value for share in shares if (value := getattr(share.used, name)) is not None]
-        columns.append(sum(known) if known else None)
-    tokens_in, tokens_out, cost = columns
-    messages = sum(share.used.messages for share in shares)
-    used = Used(messages, _whole(tokens_in), _whole(tokens_out), cost)
-    return Share("total", used, sum(share.priced for share in shares))
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _fields(share: Share) -> dict[str, Any]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import groupby
+from typing import Final, TypeVar
 
+from push import clock
 from push.ledger.database import Database
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +36,13 @@ def of(db: Database, conversation_id: int, since: int = 0) -> Used:
     return Used(*row)
 
 
-#: What the sums are told apart by -> its name in SQL. A day is one of the machine's own zone.
+_QUARTER_MS = 15 * 60 * 1000  # every zone's day begins with one
+
+#: What the sums are told apart by -> its name in SQL.
 _NAMES: Final = {
-    "day": "date(t.queued_at / 1000, 'unixepoch', 'localtime')",
-    "agent": "t.agent",
-    "conversation": "(SELECT key FROM conversation WHERE id = t.conversation_id)",
+    "day": f"queued_at / {_QUARTER_MS}",
+    "agent": "agent",
+    "conversation": "(SELECT key FROM conversation WHERE id = conversation_id)",
 }
 GROUPS: Final = tuple(_NAMES)
 
@@ -52,13 +59,35 @@ class Share:
 def shares(db: Database, by: str, since: int) -> list[Share]:
     """The sums over messages accepted since an instant: days in their order, else who used most first.
 
-    What failed counts too. Looks at those messages only.
+    What failed counts too. A day is one of the machine's own zone. Looks at those messages only.
     """
-    order = "1" if by == "day" else "coalesce(sum(input_tokens), 0) + coalesce(sum(output_tokens), 0) DESC, 2 DESC, 1"
     rows = db.rows(
         f"SELECT {_NAMES[by]}, count(*), sum(input_tokens), sum(output_tokens), sum(cost_usd), count(cost_usd) "
-        "FROM turn t INDEXED BY turn_used WHERE agent IS NOT NULL AND queued_at >= ? "
-        f"GROUP BY 1 ORDER BY {order}",
+        "FROM turn t INDEXED BY turn_used WHERE agent IS NOT NULL AND queued_at >= ? GROUP BY 1",
         (since,),
     )
-    return [Share(row[0], Used(*row[1:5]), row[5]) for row in rows]
+    found = [Share(str(row[0]), Used(*row[1:5]), row[5]) for row in rows]
+    if by == "day":
+        days = groupby(found, lambda share: clock.local_day(int(share.name) * _QUARTER_MS))
+        return [total(day, list(parts)) for day, parts in days]
+    return sorted(found, key=lambda share: (-_tokens(share.used), -share.used.messages, share.name))
+
+
+def total(name: str, parts: Sequence[Share]) -> Share:
+    """Their sum; what none of them knows stays unknown."""
+    used = Used(
+        sum(part.used.messages for part in parts),
+        _sum([part.used.input_tokens for part in parts]),
+        _sum([part.used.output_tokens for part in parts]),
+        _sum([part.used.cost_usd for part in parts]),
+    )
+    return Share(name, used, sum(part.priced for part in parts))
+
+
+def _sum(values: Sequence[N | None]) -> N | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _tokens(used: Used) -> int:
+    return (used.input_tokens or 0) + (used.output_tokens or 0)

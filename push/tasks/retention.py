@@ -57,8 +57,8 @@ class RetentionLoop:
         """Begin; ends with the stop flag."""
         self._thread.start()
 
-    def join(self, seconds: float) -> bool:
-        """Wait for its end; returns whether it ended."""
+    def join(self, seconds: float | None) -> bool:
+        """Wait for its end, however long with None; returns whether it ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
