@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal
@@ -84,9 +85,9 @@ class Sandbox:
 
     def say(self, text: str, user: int = OWNER) -> None:
         """Write to the bot."""
-        people = {OWNER: "Ann"}
-        person = {"id": user, "is_bot": False, "first_name": people.get(user, f"Person {user}")}
-        self.telegram.say(user, text, **{"from": person})
+        name = "Ann" if user == OWNER else f"Person {user}"
+        fields: dict[str, Any] = {"from": {"id": user, "is_bot": False, "first_name": name}}
+        self.telegram.say(user, text, **fields)
 
     def terminal(self) -> Terminal:
         """A new window in the clone. Closed at the end of the page."""
