@@ -133,7 +133,7 @@ def _missing(manifest: Manifest, home: Path) -> Iterator[Missing]:
         for name, variable in manifest.secrets.items():
             if environ.get(variable) is None:
                 what = f"{name}: secrets are not in the backup; put it into {variable}, or into {home / 'config.toml'}"
-                yield Missing(what, f"{there} push doctor")
+                yield Missing(what, f"{there} push {'init' if name == 'telegram.bot_token' else 'doctor'}")
     root = Path(manifest.assistant_root)
     wanted = configuration.assistant_root(home) or root
     if not wanted.exists():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from push.cli import ledger, output
+from push.cli import ledger, output, records
 from push.cli.options import config_option, json_option, settings_or_default, wants_json
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def create(ctx: click.Context, file: Path | None, *, with_secrets: bool) -> None
     if wants_json(ctx):
         output.emit_json({"file": str(made.file), "size": made.size, **_fields(manifest)})
         return
-    output.emit(f"{made.file}: {_counts(manifest)}, {made.size:,} bytes.")
+    output.emit(f"{made.file}: {_counts(manifest)}, {records.size(made.size)}.")
     output.note(f"Not in it: {_LEFT_OUT};")
     if manifest.secrets and not with_secrets:
         output.note(f"  secrets ({', '.join(manifest.secrets)});")
@@ -85,7 +85,7 @@ def _show(file: Path, verdict: Verdict) -> None:
         manifest = verdict.manifest
         output.emit(f"{file}: {manifest.home} at {manifest.created_at}, by push {manifest.push}")
         for name, member in manifest.files.items():
-            output.emit(f"  {name:12} {member.size:,} bytes")
+            output.emit(f"  {name:12} {records.size(member.size)}")
         kept = "with its secrets" if manifest.with_secrets else "without secrets"
         has_config = "config.toml" in manifest.files
         output.emit(f"  {_counts(manifest)}; {f'configuration {kept}' if has_config else 'no configuration'}")
@@ -141,7 +141,7 @@ def _refuse_agents() -> None:
 
 def _tell(done: Restored) -> None:
     output.emit(f"{done.home}: {_counts(done.manifest)}, as of {done.manifest.created_at}.")
-    output.emit(f"Held, so that nothing is answered twice: {done.held.turns} turns, {done.held.deliveries} deliveries.")
+    output.emit(f"Held, so that nothing is answered twice: {records.rows(done.held.turns, done.held.deliveries)}.")
     for note in done.notes:
         output.emit(f"config.toml: {note}")
     for lack in done.missing:
@@ -150,9 +150,7 @@ def _tell(done: Restored) -> None:
 
 
 def _counts(manifest: Manifest) -> str:
-    turns = "1 turn" if manifest.turns == 1 else f"{manifest.turns} turns"
-    deliveries = "1 delivery" if manifest.deliveries == 1 else f"{manifest.deliveries} deliveries"
-    return f"{turns}, {deliveries}"
+    return records.rows(manifest.turns, manifest.deliveries)
 
 
 def _fields(manifest: Manifest) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Stands where a text was, that retention has erased.
 ERASED = "(erased)"
+_SIZES = ("bytes", "kB", "MB", "GB", "TB")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -27,6 +28,17 @@ def span(seconds: float) -> str:
         if whole >= size:
             return f"{whole // size} {unit}"
     return f"{whole} s"
+
+
+def size(count: int) -> str:
+    """Bytes for a person: `812 bytes`, `12.4 MB`."""
+    power = min((len(str(count)) - 1) // 3, len(_SIZES) - 1)
+    return f"{count / 1000**power:.1f} {_SIZES[power]}" if power else f"{count} {_SIZES[0]}"
+
+
+def rows(turns: int, deliveries: int) -> str:
+    """How many there are, for a person: `1 turn, 3 deliveries`."""
+    return f"{turns} turn{'' if turns == 1 else 's'}, {deliveries} deliver{'y' if deliveries == 1 else 'ies'}"
 
 
 def ago(at: int | None, now: int) -> str | None:

@@ -188,7 +188,7 @@ def _held_now(ctx: click.Context) -> None:
         output.note("Nothing is held.")
     else:
         when = "now" if heard else "as soon as a gateway runs"
-        output.emit(f"Released {released.turns} turns and {released.deliveries} deliveries: they are due {when}.")
+        output.emit(f"Released {records.rows(released.turns, released.deliveries)}; due {when}.")
 
 
 def _concerns(pause: Pause, row: Retry) -> bool:

@@ -25,18 +25,9 @@ if TYPE_CHECKING:
 _STATES = ("queued", "running", "waiting", "interrupted")
 _MOST_TARGETS = 5
 _WIDEST = 60  # characters; a longer sentence does not push the others' commands to the right
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-_EXAMPLES = """\b
-Examples:
-  push status                       once, for you
-  push status --watch               in place, every two seconds, until Ctrl-C
-  push status --watch 60 --json     one JSON object a line, every minute
-"""
-
-
-@click.command(epilog=_EXAMPLES)
+@click.command()
 @click.option(
     "--watch",
     "seconds",
@@ -197,11 +188,11 @@ def _answers(backlog: Backlog, now: int) -> Iterator[str]:
 
 def _disk(taken: Snapshot) -> Iterator[str]:
     if taken.files:
-        yield ", ".join(f"{name} {_size(size)}" for name, size in taken.files.items())
+        yield ", ".join(f"{name} {records.size(size)}" for name, size in taken.files.items())
     if taken.leftover:
         yield f"{taken.leftover} finished runs in the spool"
     if taken.free is not None:
-        yield f"{_size(taken.free)} free"
+        yield f"{records.size(taken.free)} free"
 
 
 def _kept(kept: Kept) -> Iterator[str]:
@@ -226,9 +217,3 @@ def _day(at: int | None) -> str:
 
 def _limit(seconds: float | None) -> str:
     return "for ever" if seconds is None else records.span(seconds)
-
-
-def _size(count: int) -> str:
-    """Bytes for a person: `812 bytes`, `12.4 MB`."""
-    power = min((len(str(count)) - 1) // 3, len(_UNITS) - 1)
-    return f"{count / 1000**power:.1f} {_UNITS[power]}" if power else f"{count} {_UNITS[0]}"
