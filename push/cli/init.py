@@ -53,7 +53,8 @@ def init(ctx: click.Context, /, path: Path | None, **options: object) -> int:
     """Make an assistant in PATH, choose who answers, connect Telegram, and check it all.
 
     Without PATH it is ./assistant, or the one that the configuration names. At a terminal it asks; otherwise, and for
-    whatever an option says, it does not. Nothing is overwritten, and it can be run again at any time.
+    whatever an option says, it does not. Nothing is overwritten, and it can be run again at any time. It ends with what
+    `push doctor` says, and with 1 where something fails.
     """
     from push.cli import doctor
     from push.config import config_path
@@ -115,6 +116,7 @@ class _Setup:
 
     def _assistant(self) -> Settings:
         from push.config import edit
+        from push.config.findings import InvalidConfig
         from push.setup import folder, wishes
 
         chosen = folder.choose(self._config, self._wanted.path)
@@ -126,7 +128,10 @@ class _Setup:
         agent = self._wanted.agent or (None if "agent" in now else self._choose_agent())
         if agent is not None:
             changes |= wishes.for_agent(now, agent)
-        draft = edit.draft(self._config, changes)
+        try:
+            draft = edit.draft(self._config, changes)
+        except InvalidConfig as exc:
+            raise folder.refusal(chosen, self._config, exc) from None
         if self._wanted.agent is not None:
             _check_agent(draft.settings)
         prepared = folder.prepare(chosen, self._config)
@@ -218,8 +223,8 @@ class _Setup:
 
         if not bot.may_be_written(settings):
             name = settings.telegram.bot_token_env
-            output.note("Telegram: off. The configuration lies in the assistant's folder, which holds no secrets;")
-            output.note(f"put the token into the variable {name}, and then: {self.again}")
+            output.note("The configuration lies in the assistant's folder, which holds no secrets: put a token that")
+            output.note(f"Telegram knows into the variable {name}, and then: {self.again}")
             return settings
         if not self._wanted.may_ask:
             output.note(f"Left out: Telegram. With a bot's token in a file: push init --bot-token-file FILE{self._at}")
@@ -234,6 +239,8 @@ class _Setup:
             except UsageError as exc:
                 output.note(f"That is {exc.message.partition('holds ')[2]}: the token alone is {TOKEN_SHAPE}.")
             except ConfigError as exc:
+                if exc.code != "token_rejected":
+                    raise
                 output.note(f"{exc.message}: {exc.why}.")
         output.note(f"Left out: Telegram. Later: {self.again}")
         return settings

@@ -14,9 +14,10 @@ from typing import Any
 
 from push import environ, programs
 from push.assistant import scaffold
-from push.config import legacy, places, source
+from push.config import legacy, load, places, source
 from push.config.edit import current
-from push.errors import ConflictError, UsageError
+from push.config.findings import InvalidConfig
+from push.errors import ConflictError, PushError, UsageError
 from push.paths import default_home
 from push.programs import Completed
 
@@ -64,12 +65,11 @@ def choose(config: Path, asked: Path | None) -> Chosen:
 
 
 def _asked(path: Path) -> Path:
-    found = places.resolve(str(path), Path.cwd())
-    if isinstance(found, str):
-        found = _real(path.expanduser().absolute()) if ".." in path.parts else found
-    if isinstance(found, str):
-        raise UsageError(f"{path} {found}", why=f"PATH is {places.expected_path(base=Path.cwd())}", hint="push init")
-    return found
+    try:
+        return _real(path.expanduser().absolute())
+    except RuntimeError:
+        why = "nobody of that name has a home folder here"
+        raise UsageError(f"{path} cannot be found", why=why, hint="push init --help") from None
 
 
 def at(config: Path) -> str:
@@ -86,9 +86,9 @@ def _configured(config: Path) -> Path | None:
     base = config.resolve().parent
     legacy.translate(document, base)
     named = document.get("assistant_root")
-    if isinstance(named, str):
-        found = places.resolve(named, base)
-        return None if isinstance(found, str) else found  # its own complaint comes when the file is checked
+    if named is not None:
+        found = places.resolve(named, base) if isinstance(named, str) else "is no text"
+        return load(config).assistant_root if isinstance(found, str) else found  # which complains about it
     home = default_home()
     return _real(home) if (home / "SOUL.md").is_file() else None
 
@@ -101,14 +101,10 @@ def written(root: Path, config: Path) -> str:
 def check(chosen: Chosen, config: Path) -> None:
     """Raise ConflictError where the folder is not free, not an assistant, or another repository's."""
     root = chosen.root
-    found = scaffold.survey(root, _real(config))
-    if found.obstacle and not _is_kept(chosen):
-        raise ConflictError(
-            f"{root} cannot become an assistant: {found.obstacle}",
-            why="Push takes an empty folder or a complete assistant, and overwrites nothing",
-            hint=f"push init {shlex.quote(str(_free(root)))}{at(config)}",
-            code="folder_taken",
-        )
+    if _is_kept(chosen):
+        return
+    if obstacle := scaffold.survey(root, _real(config)).obstacle:
+        raise _taken(root, config, obstacle)
     if os.path.lexists(root / ".git") and (trouble := _repository_trouble(root)):
         raise ConflictError(
             f"{root}/.git is not the repository of this folder",
@@ -116,6 +112,24 @@ def check(chosen: Chosen, config: Path) -> None:
             hint=f"push init {shlex.quote(str(_free(root)))}{at(config)}",
             code="repository_elsewhere",
         )
+
+
+def refusal(chosen: Chosen, config: Path, error: InvalidConfig) -> PushError:
+    """The error of a configuration that the folder made invalid: another folder helps, and not another file."""
+    if not chosen.is_configured:
+        for finding in error.findings:
+            if finding.path == ("assistant_root",):
+                return _taken(chosen.root, config, f"it {finding.problem}")
+    return error
+
+
+def _taken(root: Path, config: Path, why: str) -> ConflictError:
+    return ConflictError(
+        f"{root} cannot become an assistant: {why}",
+        why="Push takes an empty folder or a complete assistant, and overwrites nothing",
+        hint=f"push init {shlex.quote(str(_free(root)))}{at(config)}",
+        code="folder_taken",
+    )
 
 
 def _is_kept(chosen: Chosen) -> bool:
@@ -142,7 +156,7 @@ def prepare(chosen: Chosen, config: Path) -> Prepared:
     """Make what is missing, after `check`. Raises TemporaryError where it cannot be written."""
     is_owners = chosen.root != _embedded() and scaffold.survey(chosen.root, _real(config)).obstacle
     made = [] if is_owners else scaffold.scaffold_default(chosen.root)
-    if os.path.lexists(chosen.root / ".git"):
+    if os.path.lexists(chosen.root / ".git") or (is_owners and _is_inside_repository(chosen.root)):
         return Prepared(made, "")
     match _git("init", "--quiet", str(chosen.root)):
         case Completed(code=0):
@@ -166,6 +180,11 @@ def _repository_trouble(root: Path) -> str:
         return found.complaint
     top = _real(Path(found.out.rstrip("\n")))
     return "" if top == root else f"git says that it belongs to {top}"
+
+
+def _is_inside_repository(root: Path) -> bool:
+    found = _git("-C", str(root), "rev-parse", "--is-inside-work-tree")
+    return isinstance(found, Completed) and found.out.strip() == "true"
 
 
 def _git(*words: str) -> Completed | programs.Missing | programs.TimedOut:

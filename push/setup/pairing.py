@@ -149,7 +149,7 @@ class _Listening:
         return None
 
     def _wait_out(self, reason: str, seconds: float | None) -> None:
-        self._failures += 1
+        self._failures = self._failures + 1 if reason == self._said else 1
         if reason == "webhook_active" or (reason == "another_poller" and self._failures >= _ENOUGH_CONFLICTS):
             taker = "a webhook takes" if reason == "webhook_active" else "another program reads"
             why = "so the code that you send would not arrive here"

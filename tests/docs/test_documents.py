@@ -90,7 +90,8 @@ def check_command(root: click.Command, line: str) -> None:
         assert None not in alternatives, f"push {line}: no {word!r}"
         command = alternatives[0] or command
         seen.append(command)
-    options = {name for c in seen for parameter in c.get_params(context) for name in parameter.opts}
+    parameters = [parameter for c in seen for parameter in c.get_params(context)]
+    options = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
     for word in words:
         if word.startswith("--"):
             assert word.partition("=")[0] in options, f"push {line}: no {word}"

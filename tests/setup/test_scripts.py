@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from push.agents.registry import ADAPTERS
+from push.cli.init import _AGENTS
 from push.tasks import roles
 from tests.setup.desk import Desk
 
@@ -143,3 +145,36 @@ def test_git_that_is_missing_is_said_and_no_failure(place: Desk) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "not under version control: git is not installed. Later: git init " in done.stderr
     assert (place.folder / "assistant/jobs").is_dir()
+
+
+def test_pushs_own_files_and_the_assistants_lie_apart(place: Desk) -> None:
+    config = place.folder / "config.toml"
+    place.config.rename(config)
+    done = place.run("init", str(place.home), "--config", str(config))
+    assert done.returncode == 6
+    assert "mixes the assistant's folder with" in done.stderr
+    assert not any(place.home.iterdir())
+    assert place.run(*_hint(done.stderr)).returncode == 0
+    assert f'assistant_root = "{place.home}/assistant"' in config.read_text()
+
+
+def test_a_configuration_in_the_assistants_folder_holds_no_secret(place: Desk) -> None:
+    root = place.folder / "mine"
+    root.mkdir()
+    config = root / "config.toml"
+    place.config.rename(config)
+    done = place.run("init", "mine", "--config", "mine/config.toml", TELEGRAM_BOT_TOKEN=place.telegram.token)
+    assert done.returncode == 0, done.stderr
+    assert 'assistant_root = "."' in config.read_text()
+    text = config.read_text()
+    done = place.run("init", "--config", str(config), "--bot-token-file", "-", stdin=place.telegram.token)
+    assert done.returncode == 3
+    assert "is a secret inside the assistant's folder" in done.stderr
+    assert config.read_text() == text
+    screen = place.open("init", "--config", str(config))
+    screen.until("into the variable TELEGRAM_BOT_TOKEN, and then: push init --config ")
+    assert screen.end() == 1, "Telegram is on, and has no token"
+
+
+def test_the_agents_on_the_command_line_are_those_that_there_are() -> None:
+    assert set(_AGENTS) == set(ADAPTERS)

@@ -10,6 +10,7 @@ import pytest
 
 from push import assistant
 from push.assistant import scaffold
+from push.config.findings import InvalidConfig
 from push.errors import ConflictError
 from push.setup import folder
 from push.setup.folder import Chosen
@@ -223,6 +224,22 @@ def test_a_configured_one_that_answers_is_left_as_it_is(config: Path, tmp_path: 
     folder.check(chosen, config)
     assert folder.prepare(chosen, config).made == []
     assert {path.name for path in root.iterdir()} == {"SOUL.md", ".git"}
+
+
+def test_a_folder_in_a_larger_repository_of_the_owners_gets_none_of_its_own(config: Path, tmp_path: Path) -> None:
+    git("init", "-q", str(tmp_path))
+    root = tmp_path / "mine"
+    _partial(root)
+    config.write_text(f'assistant_root = "{root}"\n')
+    folder.prepare(folder.choose(config, None), config)
+    assert {path.name for path in root.iterdir()} == {"SOUL.md"}
+
+
+@pytest.mark.parametrize("named", ["'a/../b'", "5"])
+def test_a_folder_that_cannot_be_named_is_not_replaced_silently(config: Path, named: str) -> None:
+    config.write_text(f'channel = "local"\nassistant_root = {named}\n')
+    with pytest.raises(InvalidConfig, match=r"config.toml:2: assistant_root"):
+        folder.choose(config, None)
 
 
 # -- the repository --------------------------------------------------------------------------------------------------
