@@ -15,23 +15,16 @@ if TYPE_CHECKING:
     from push.report.trail import Record, Trail
 
 _LOOK_SECONDS = 0.25
-_EXAMPLES = """\b
-Examples:
-  push audit tail                                the newest records
-  push audit tail --follow                       and what comes, until Ctrl-C
-  push audit tail -n 5 --event backend_run_failed
-  push audit tail --follow --json                one JSON object a line
-"""
 
 
-@click.group(epilog=_EXAMPLES)
+@click.group()
 @config_option
 @json_option
 def audit() -> None:
     """What the gateway did, record by record."""
 
 
-@audit.command(epilog=_EXAMPLES)
+@audit.command()
 @click.option("-n", "--lines", "count", type=ledger.LIMIT, default=20, show_default=True, help="At most so many.")
 @click.option("--event", "events", multiple=True, metavar="NAME", help="Only records of this event. May be repeated.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what comes, also into a new file, until Ctrl-C.")

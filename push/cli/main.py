@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from push import __version__, environ
-from push.cli import output
+from push.cli import examples, output
 from push.cli.options import config_option, json_option
 from push.errors import (
     EXIT_INTERRUPTED,
@@ -55,10 +55,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 _EXAMPLES = """\b
 Examples:
-  push chat "What is on today?"     one message, one answer
-  push run                          answer every channel of the configuration
-  push status --json                the same for a program
-  push config validate              is the configuration right?
+  push init                      set up the assistant, its agent and Telegram
+  push run                       answer every channel of the configuration
+  push service install           the same, at login and after a crash
+  push chat "What is on today?"  one message, one answer
+  push status --watch            what runs, what waits, what needs you
+  push retries list              all that waits or failed, with the next step
+  push doctor --fix              find what is wrong, and repair what is safe
+
+`push NOUN --help` has examples of each. `push completion --help` has your shell complete them.
 
 \b
 Exit codes: 0 ok, 1 failed, 2 usage, 3 configuration, 4 dependency unavailable,
@@ -90,6 +95,7 @@ class LazyGroup(click.Group):
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
+        command.epilog = command.epilog or examples.epilog(cmd_name)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -13,15 +13,9 @@ if TYPE_CHECKING:
     from push.ledger.usage import Share
 
 _GROUPS = ("day", "agent", "conversation")
-_EXAMPLES = """\b
-Examples:
-  push usage                        the last 30 days, by day, agent and conversation
-  push usage --days 1               today
-  push usage --days 7 --by agent    who did how much this week
-"""
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command()
 @click.option("--days", type=click.IntRange(1, 3660), default=30, show_default=True, help="Today and the days before.")
 @click.option("--by", type=click.Choice(_GROUPS), help="Only this table (default: all three).")
 @click.option("--limit", type=ledger.LIMIT, default=50, show_default=True, help="At most so many conversations.")
