@@ -34,6 +34,7 @@ def place(manager: UserManager, home: Path, telegram: FakeTelegram) -> Iterator[
     with scene(home, telegram, agent=AGENT.replace("sleep 0.1\n", "")) as made:
         _give_environment(made)
         yield made
+        manager.done("stop", "push*.service")  # while its home and its Telegram are still there
 
 
 @pytest.fixture
@@ -42,6 +43,7 @@ def gated(manager: UserManager, home: Path, telegram: FakeTelegram) -> Iterator[
     with scene(home, telegram, agent=GATED_AGENT) as made:
         _give_environment(made)
         yield made
+        manager.done("stop", "push*.service")  # while its home and its Telegram are still there
 
 
 def _give_environment(made: Scene) -> None:

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 
+from push.tasks import roles
 from tests.channels.scene import Scene
 from tests.service.manager import UserManager
-
-UNIT = "push.service"
-OWNER = 7
-
-
-def start(manager: UserManager, place: Scene) -> int:
-    """Start the service, wait until it polls, and return its process."""
-    manager.done("start", UNIT)
-    pid = int(manager.show(UNIT, "MainPID"))
-    place.until(lambda: poller(place) == pid, "a service that polls")
-    place.until_polled()
-    return pid
-
-
-def poller(place: Scene) -> int | None:
-    """Who holds the role poll and reads a channel."""
-    listed = json.loads(place.done("status", "--json").out)["processes"]
-    return next((row["pid"] for row in listed if row["role"] == "poll" and row["loops"]), None)
-
-
-def contents(root: Path) -> dict[str, int]:
-    """Every file of a home with its size."""
-    return {str(path.relative_to(root)): path.stat().st_size for path in root.rglob("*") if path.is_file()}
+from tests.service.stage import OWNER, UNIT, held, override, sizes, start, until_polling
 
 
 @pytest.mark.slow
@@ -42,13 +19,96 @@ def test_twenty_starts_and_stops_leave_nothing(manager: UserManager, place: Scen
     place.until_answered(OWNER)
     manager.done("stop", UNIT)
     seen = []
-    for _ in range(20):
+    for cycle in range(20):
         pid = start(manager, place)
+        if cycle % 5 == 4:
+            until_polling(manager, place)  # the others are stopped while Telegram makes their first poll wait
         manager.done("stop", UNIT)
         assert not manager.processes(UNIT)
         assert not Path(f"/proc/{pid}").exists()
-        assert json.loads(place.done("status", "--json").out)["processes"] == []
-        seen.append(contents(place.root))
-    print(seen[4])
-    print({k: (v, seen[19].get(k)) for k, v in seen[4].items() if seen[19].get(k) != v})
+        assert roles.living(place.root / "run") == []
+        assert held(place.root) == []
+        seen.append(sizes(place.root))
     assert seen[19] == seen[4]
+    assert place.answers(OWNER) == ["re: hello"]
+
+
+@pytest.mark.parametrize("ends", ["while it is stopped", "after the start"])
+def test_a_stop_in_the_middle_of_a_turn_loses_nothing(manager: UserManager, gated: Scene, ends: str) -> None:
+    gated.done("service", "install")
+    gated.telegram.say(OWNER, "hello")
+    gated.until(lambda: gated.entries() == ["hello"], "an agent at work")
+    manager.done("stop", UNIT)
+    assert manager.show(UNIT, "ActiveState") == "inactive"
+    assert manager.processes(UNIT) >= set(gated.runners().values()) != set()
+    if ends == "while it is stopped":
+        gated.gate.touch()
+        gated.until(lambda: not manager.processes(UNIT), "the end of the agent")
+        start(manager, gated)
+    else:
+        start(manager, gated)
+        gated.gate.touch()
+    assert gated.until_answered(OWNER) == ["re: hello"]
+    gated.until_states("answered")
+    assert gated.entries() == ["hello"]
+
+
+def test_without_our_kill_mode_the_agent_runs_twice(manager: UserManager, gated: Scene) -> None:
+    """The counter-proof: what the tests above see comes from the unit."""
+    override("kill", "KillMode=control-group")
+    gated.done("service", "install")
+    gated.telegram.say(OWNER, "hello")
+    gated.until(lambda: gated.entries() == ["hello"], "an agent at work")
+    manager.done("stop", UNIT)
+    assert not gated.runners()
+    start(manager, gated)
+    gated.gate.touch()
+    gated.until_answered(OWNER)
+    assert gated.entries() == ["hello", "hello (again)"]
+
+
+def test_a_message_of_the_meantime_is_answered(manager: UserManager, place: Scene) -> None:
+    place.done("service", "install")
+    manager.done("stop", UNIT)
+    place.telegram.say(OWNER, "while you slept")
+    start(manager, place)
+    assert place.until_answered(OWNER) == ["re: while you slept"]
+
+
+def test_a_killed_service_comes_back(manager: UserManager, place: Scene) -> None:
+    override("soon", "RestartSec=100ms")
+    place.done("service", "install")
+    before = until_polling(manager, place)
+    manager.done("kill", "--kill-whom=main", "--signal=KILL", UNIT)
+    assert until_polling(manager, place) != before
+    place.telegram.say(OWNER, "still there?")
+    assert place.until_answered(OWNER) == ["re: still there?"]
+    manager.done("stop", UNIT)
+
+
+def test_c65_a_wrong_configuration_is_no_restart_storm(manager: UserManager, place: Scene) -> None:
+    override("soon", "RestartSec=1ms")
+    place.done("service", "install")
+    manager.done("stop", UNIT)
+    right = place.config.read_text()
+    place.config.write_text("allow_user_id = 7\n" + right)
+    manager.done("start", UNIT)
+    place.until(lambda: manager.show(UNIT, "ActiveState") == "failed", "a service that gave up")
+    assert manager.show(UNIT, "NRestarts") == "0"
+    assert manager.show(UNIT, "ExecMainStatus") == "3"
+    shown = place.run("service", "status")
+    assert (shown.wait(), "ended with exit code 3" in shown.out) == (1, True)
+    place.config.write_text(right)
+    place.done("service", "install")
+    until_polling(manager, place)
+
+
+def test_a_taken_role_is_no_restart_storm(manager: UserManager, place: Scene) -> None:
+    override("soon", "RestartSec=1ms")
+    place.done("service", "install")
+    manager.done("stop", UNIT)
+    foreground = place.serve("run")
+    manager.done("start", UNIT)
+    place.until(lambda: manager.show(UNIT, "ActiveState") == "failed", "a service that gave up")
+    assert (manager.show(UNIT, "NRestarts"), manager.show(UNIT, "ExecMainStatus")) == ("0", "6")
+    assert foreground.stop() == 0
