@@ -203,6 +203,7 @@ class Lane:
         """Let every thread end after the bell that it is answering."""
         if self._workers is not None:
             self._workers.stop_flag.set()
+            self.huey.storage.listener.shut()
             for _ in range(self._count):
                 self.huey.storage.listener.ring_self()
 

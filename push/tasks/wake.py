@@ -55,14 +55,13 @@ class Listener:
         return self._socket.fileno()
 
     def wait(self) -> bool:
-        """Block until a bell rings (True) or the timeout passes (False)."""
+        """Block until a bell rings (True), the timeout passes, or there will be none any more (False)."""
         try:
-            self._socket.recv(1)
+            return bool(self._socket.recv(1))
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
             return False  # closed by `close`
-        return True
 
     def wait_for(self, seconds: float, *others: int) -> bool:
         """Wait up to `seconds` for a bell, or until one of the descriptors `others` is readable; True for a bell."""
@@ -86,8 +85,13 @@ class Listener:
         """Wake one waiter of this very socket."""
         ring_socket(self.path)
 
+    def shut(self) -> None:
+        """Wake all who wait in `wait`, and who will. Not everywhere: on macOS each needs a bell."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
-        """Remove the socket; waiters return. A later listener of the same name keeps its own."""
+        """Remove the socket; a later listener of the same name keeps its own. `shut` it first where others wait."""
         with suppress(FileNotFoundError):
             if self.path.stat().st_ino == self._inode:
                 self.path.unlink()

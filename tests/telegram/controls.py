@@ -149,6 +149,14 @@ class Controls:
         """Listen again, on the same port."""
         self._listener.listen()
 
+    def rotate(self, token: str) -> None:
+        """The bot gets another token; the old one is known no more. Connections of bots are cut."""
+        with self._world.changed:
+            self._world.bot = replace(self._world.bot, token=token)
+            self._world.touch()
+        self._listener.refuse()
+        self._listener.listen()
+
     def set_webhook(self, url: str) -> None:
         """Somebody sets a webhook ("" removes it)."""
         with self._world.changed:
