@@ -9,7 +9,6 @@ import json
 import os
 import shlex
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -76,5 +75,4 @@ def _ask(settings: Settings, present: tuple[str, ...], say: Callable[[str], None
             return Choice(name, (name,), f"Agent: {name}, found on PATH and answering.", present)
     silent = ", ".join(f"{name} ({str(code).replace('_', ' ')})" for name, code in codes.items())
     found = f"On PATH but not answering: {silent}. " if silent else ""
-    program = (sys.executable, "-I", str(Path(demo.__file__)))
-    return Choice("command", program, f"{found}Agent: the demonstration, which has no model.", present)
+    return Choice("command", demo.program(), f"{found}Agent: the demonstration, which has no model.", present)

@@ -105,3 +105,13 @@ def test_a_path_with_blanks_is_quoted_in_the_next_command(home: Path) -> None:
     path = home / "my config.toml"
     path.write_text("x = 1\n")
     assert refusal(path).hint.endswith(f"push config validate --config '{path}'")
+
+
+def test_a_missing_file_names_the_command_that_makes_it(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load()
+    assert caught.value.hint == "push init"
+    assert "`push chat`" in caught.value.why
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "my config.toml")
+    assert caught.value.hint == f"push init --config '{tmp_path}/my config.toml'"
