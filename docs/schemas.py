@@ -179,6 +179,13 @@ _BACKUP = {
 HEALTH: Schema = {
     "anyOf": [record(ok={"const": True}, present=FLAG), record(ok={"const": False}, code=TEXT, why=TEXT, hint=TEXT)]
 }
+_USED = {
+    "turns": COUNT,
+    "input_tokens": maybe(COUNT),
+    "output_tokens": maybe(COUNT),
+    "cost_usd": maybe(AMOUNT),
+    "priced_turns": COUNT,
+}
 KEPT = record(
     history=record(
         limit=maybe(SECONDS),
@@ -263,6 +270,15 @@ COMMANDS: dict[str, Schema] = {
     "retries show": {"anyOf": [record(turn=WHOLE_TURN), record(delivery=DELIVERY), record(rejected=REJECTED)]},
     "retries now": {"anyOf": [_NOW, record(items=many(_NOW)), record(released=HELD, heard=FLAG)]},
     "retries drop": record(**_DONE),
+    "usage": record(
+        zone=maybe(TEXT),
+        since=INSTANT,
+        days=NUMBER,
+        total=record(**_USED),
+        left_off=COUNT,
+        items=many(record(by=one_of("day", "agent", "conversation"), name=TEXT, **_USED)),
+    ),
+    "audit tail": record(items=many(record(at=INSTANT, event=TEXT, fields=named(ANYTHING))), damaged=COUNT),
     "verify": record(ok=FLAG, checked=record(turns=COUNT, deliveries=COUNT), **DAMAGES),
     "doctor": record(items=many(FINDING), failed=COUNT),
     "reload": record(

@@ -56,7 +56,12 @@ def make_room(settings: Settings, wanted: int) -> str:
     free = disk.f_bavail * disk.f_frsize
     said = "; ".join(done) or "there was nothing of ours to remove"
     if free < wanted:
-        raise TemporaryError(f"{said}; {free // _MIB} MiB are free", hint=f"df -h {shlex.quote(str(root))}")
+        raise TemporaryError(
+            f"{said}; {free // _MIB} MiB are free",
+            why="what is left belongs to other programs, or is to be kept",
+            hint=f"df -h {shlex.quote(str(root))}",
+            code="disk_full",
+        )
     return f"{said}; {free // _MIB} MiB are free at {root}"
 
 

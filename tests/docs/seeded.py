@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from push.audit import Audit
 from push.ledger import allowlist, conversations, held
 from push.ledger.database import Database
 from push.ledger.moves import move
@@ -55,7 +56,10 @@ def seed(root: Path) -> None:
     (root / "assistant" / "SOUL.md").write_text("You are a test.\n")
     home = Home.at(root)
     home.make()
-    home.audit.touch(0o600)
+    audit = Audit(home.audit, content=False, secrets=())
+    audit.record("turn_started", turn=1, thread="local:ann", agent="claude")
+    audit.record("delivery_failed", delivery=8, reason="blocked", repeat=True)
+    audit.close()
     with closing(Database.open(home.push_db)) as db:
         lives.rich(db)
         network.rich(db)

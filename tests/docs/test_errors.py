@@ -19,6 +19,7 @@ from tests.docs.test_documents import check_command
 #: Places whose codes stand elsewhere: file -> the codes.
 ELSEWHERE = {
     "push/cli/main.py": {errno.errorcode[number].lower() for number in main._WRITE_ERRORS},
+    "push/cli/init.py": {"token_rejected"},
     "push/ledger/database.py": {code for _, _, code in database._TROUBLE.values()} | {"ledger_unavailable"},
     "push/setup/pairing.py": {"another_poller", "webhook_active"},
 }

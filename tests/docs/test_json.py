@@ -143,6 +143,8 @@ PLAIN = [
     ("retries list", [[]]),
     ("retries now", [["d8"], ["t16", "d12"]]),
     ("retries drop", [["d12", "--yes"], ["x1", "--yes"]]),
+    ("usage", [[]]),
+    ("audit tail", [[]]),
     ("verify", [[]]),
     ("config path", [[]]),
     ("config show", [[]]),
