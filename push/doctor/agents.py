@@ -23,6 +23,7 @@ from push.gateway import probing
 
 _VERSION_SECONDS = 5.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+_CANNOT_BE_EXECUTED = 126  # from here on a shell says so, or that a signal ended it
 _NO_SUCH_COMMAND = 127  # `env: node: No such file or directory`
 
 
@@ -164,11 +165,14 @@ def check_version(settings: Settings, name: str, program: str, path: str | None)
         message = f"{shown} did not say its version within {_VERSION_SECONDS:.0f} s"
         return failed("agent", "agent_version", message, cli.install)
     found = _VERSION.search(said.output)
-    if said.code != 0 or found is None:
+    if said.code is None or said.code < 0 or said.code >= _CANNOT_BE_EXECUTED:
         words = _last_line(said.output) or f"exit code {said.code}"
         is_node_missing = said.code == _NO_SUCH_COMMAND and "node" in said.output
         message = f"{shown} does not start: {words}"
         return failed("agent", "agent_version", message, _node(path) if is_node_missing else cli.install)
+    if said.code or found is None:  # a wrapper of one's own may answer all the same
+        message = f"{shown} does not say its version: {_last_line(said.output) or f'exit code {said.code}'}"
+        return warning("agent", "agent_version", message, cli.install)
     version = tuple(int(number) for number in found[0].split("."))
     if version < cli.oldest:
         oldest = ".".join(map(str, cli.oldest))

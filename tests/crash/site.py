@@ -41,6 +41,7 @@ printf 're: %s\\n' "$m"
 
 #: Speaks claude's protocol, with sessions kept as files. Its diary says whether a session was begun or resumed.
 SESSION_AGENT = """#!/bin/sh
+[ "$1" = --version ] && echo 2.1.332 && exit
 how=$4 id=$5
 m=$(tail -n 1)
 printf '%s %s\\n' "$how" "$m" >> "$DIARY"

@@ -111,3 +111,15 @@ def test_another_agent_is_named_only_for_the_one_of_every_conversation(bench: Be
     claude, pi = (one for one in agents.look(settings))
     assert claude.hint == "push init --agent codex"
     assert pi.hint == "npm install -g @mariozechner/pi-coding-agent"
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [("exit 1", "warning"), ("echo hello", "warning"), ("exit 127", "failed"), ("kill -9 $$", "failed")],
+)
+def test_a_wrapper_that_says_no_version_may_work_but_one_that_cannot_start_does_not(
+    bench: Bench, script: str, status: str
+) -> None:
+    bench.install("claude", f"#!/bin/sh\n{script}\n")
+    [found] = agents.look(bench.settings('agent = "claude"'))
+    assert (found.code, found.status) == ("agent_version", status)
