@@ -119,6 +119,7 @@ def _refuse_unready(found: Settings, supervisor: Supervisor, wanted: Service) ->
     """Raise ConfigError where there is no bot token, or only this shell has it."""
     from push import environ
     from push.providers.registry import reader_for
+    from push.supervisors import registry
 
     variable = found.telegram.bot_token_env
     if "telegram" not in found.channels or "telegram.bot_token" in found.written:
@@ -129,16 +130,9 @@ def _refuse_unready(found: Settings, supervisor: Supervisor, wanted: Service) ->
     raise ConfigError(
         "the service would find no bot token",
         why=f"{variable} is set here, but not where the service runs",
-        hint=_carry(variable, wanted.name) if environ.get(variable) else "push init",
+        hint=registry.carry(variable, wanted.name) if environ.get(variable) else "push init",
         code="service_unready",
     )
-
-
-def _carry(variable: str, name: str) -> str:
-    """The command that writes a variable to the service's environment file, without showing it to `ps`."""
-    file = f"~/.config/{name}/env"
-    line = f"printenv {variable} | sed s/^/{variable}=/ >>{file}"
-    return f"(umask 077; mkdir -p ~/.config/{name}; {line})"
 
 
 def _refuse_foreground(found: Settings, state: State) -> None:

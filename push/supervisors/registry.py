@@ -81,6 +81,16 @@ def home_of(service: Service) -> Path:
     return Path(service.environment.get("PUSH_HOME") or service.folder)
 
 
+def carry(variable: str, name: str) -> str:
+    """The command that writes this shell's variable to the service's environment file, and starts the service with it.
+
+    It shows the value to nobody, not to `ps` either.
+    """
+    line = f"printenv {variable} | sed s/^/{variable}=/ >>~/.config/{name}/env"
+    install = "push service install" if name == DEFAULT_NAME else f"push service install --name {name}"
+    return f"(umask 077; mkdir -p ~/.config/{name}; {line}) && {install}"
+
+
 def _push() -> tuple[str, ...]:
     """This very program; `-P`, as a file push.py in the service's folder is not it."""
     return sys.executable, "-P", "-m", "push"
