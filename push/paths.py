@@ -127,11 +127,11 @@ def open_plain(path: Path) -> BinaryIO:
 
 
 def way_in(path: Path, exc: OSError) -> str:
-    """The next command where `path` cannot be read or written: show the room, open what is ours, show whose it is."""
+    """The next command where `path` cannot be read or written: make room, open what is ours, show whose it is."""
     there = next(found for found in (path, *path.parents) if os.path.lexists(found))
     closed = there.parent if os.access(there, os.R_OK | os.W_OK) else there
     if exc.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return f"df -h {shlex.quote(str(there))}"
+        return "push doctor --fix"
     if exc.errno == errno.EACCES and closed.exists() and closed.stat().st_uid == os.geteuid():
         return f"chmod u+rwX {shlex.quote(str(closed))}"
     return f"ls -ld {shlex.quote(str(there))}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -101,7 +102,7 @@ class Database:
                 raise TemporaryError(
                     f"{self.path} was deleted or replaced while Push was running",
                     why="what was written to it now would be lost",
-                    hint="put it back, or stop Push and start it again",
+                    hint="push doctor",
                     code="ledger_replaced",
                 )
             yield
@@ -166,15 +167,15 @@ class Database:
         if version > VERSION:
             raise DependencyError(
                 f"{self.path} has schema {version}; this version of Push knows {VERSION}",
-                why="a newer Push has written it",
-                hint="upgrade Push, or point PUSH_HOME to another folder",
+                why="a newer Push has written it, and only that or a newer one can use it",
+                hint=f"git -C {shlex.quote(str(Path(__file__).parents[2]))} pull",
                 code="schema_newer",
             )
         if self.one("SELECT 1 FROM sqlite_master") and self.one("PRAGMA application_id") != (APPLICATION_ID,):
             raise ConfigError(
                 f"{self.path} is not a ledger of this Push",
                 why="another program, or an earlier implementation, keeps its own tables there; they are left alone",
-                hint="move the file away, or name another one: database_path in config.toml",
+                hint=f"mv {shlex.quote(str(self.path))} {shlex.quote(str(self.path))}.foreign",
                 code="foreign_database",
             )
         if version == VERSION:
@@ -209,7 +210,8 @@ def unavailable(path: Path, exc: BaseException) -> PushError:
     """The error that tells a person why push.db cannot be used now. Holds no SQL, and nothing of the library's text."""
     kind = _KINDS.get(exc.errno or 0) if isinstance(exc, OSError) else _KINDS.get(-engine.result_code(exc))
     why, hint, code = _TROUBLE.get(kind or "", (type(exc).__name__, "push doctor", "ledger_unavailable"))
-    return TemporaryError(f"cannot use {path}", why=why, hint=hint.format(path=path, folder=path.parent), code=code)
+    quoted, folder = shlex.quote(str(path)), shlex.quote(str(path.parent))
+    return TemporaryError(f"cannot use {path}", why=why, hint=hint.format(path=quoted, folder=folder), code=code)
 
 
 #: What the trouble is: of `errno`, or, negative, of SQLite's result code.
@@ -223,11 +225,11 @@ _KINDS = {
 _TROUBLE = {
     "locked": (
         "another program holds it",
-        "close what has it open (an sqlite3 shell, a backup), and try again",
+        "push doctor",
         "ledger_locked",
     ),
-    "full": ("the disk is full", "free some space; nothing that was accepted is lost", "disk_full"),
+    "full": ("the disk is full", "push doctor --fix", "disk_full"),
     "closed": ("it cannot be opened for writing", "chmod 600 {path}; chmod 700 {folder}", "ledger_not_writable"),
     "damaged": ("it is not a SQLite database, or is damaged", "push verify", "ledger_damaged"),
-    "failing": ("the disk reports an error", "free some space, check the disk, then: push verify", "disk_failing"),
+    "failing": ("the disk reports an error, or is full", "df -h {folder}", "disk_failing"),
 }

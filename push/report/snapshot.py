@@ -215,7 +215,7 @@ def _of_files(snapshot: Snapshot) -> list[Attention]:
         error = snapshot.state_trouble
         found.append(Attention(f"{error.message}: {error.why}.", error.hint))
     if snapshot.free is not None and snapshot.free < FREE_BYTES:
-        found.append(Attention("The disk is nearly full: no agent is started.", "free some space"))
+        found.append(Attention("The disk is nearly full: no agent is started.", "push doctor --fix"))
     if snapshot.files.get("push.db-wal", 0) > _BIG_WAL_BYTES:
         found.append(Attention("push.db-wal is big: something keeps an old view of push.db open.", "push doctor"))
     return found

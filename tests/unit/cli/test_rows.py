@@ -225,7 +225,7 @@ def test_the_items_of_retries_have_the_documented_fields(db: Database, capsys: p
         "max_attempts": None,
         "next_attempt_at": "2026-03-01T12:00:30.000Z",
         "reason": "disk_full",
-        "hint": "free some space; it goes on by itself",
+        "hint": "push doctor --fix",
         "conversation": "local:cyd",
         "channel": "local",
     }

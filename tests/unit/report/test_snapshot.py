@@ -190,7 +190,7 @@ def test_a_full_disk_and_a_big_wal_need_a_person(place: Home, db: Database, monk
     role = roles.take_consumer(place.run, "push run")
     monkeypatch.setattr(snapshot, "FREE_BYTES", 1 << 60)
     monkeypatch.setattr(snapshot, "_BIG_WAL_BYTES", 10)
-    assert [command for _, command in needs(place)] == ["free some space", "push doctor"]
+    assert [command for _, command in needs(place)] == ["push doctor --fix", "push doctor"]
     role.close()
 
 
