@@ -29,6 +29,9 @@ _ERRORS: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def main(arguments: list[str]) -> None:
+    if arguments == ["--version"]:
+        print("2.1.332 (Claude Code)")
+        return
     if arguments[:3] != ["-p", "--output-format", "json"] or len(arguments) != 7:
         refuse(1, f"error: unknown option '{arguments[-1]}'")
     how, session_id, option, file = arguments[3:]

@@ -30,6 +30,9 @@ _ERRORS = {
 
 
 def main(arguments: list[str]) -> None:
+    if arguments == ["--version"]:
+        print("codex-cli 0.171.0")
+        return
     if arguments[0] != "exec" or arguments[-1] != "-":
         sys.stdout.write("Usage: codex [OPTIONS]\n")  # help, and exit code 0: the real one does that too
         return

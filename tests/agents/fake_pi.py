@@ -27,6 +27,9 @@ _ERRORS = {
 
 
 def main(arguments: list[str]) -> None:
+    if arguments == ["--version"]:
+        print("0.73.1", file=sys.stderr)
+        return
     if arguments[:3] != ["--print", "--mode", "json"] or arguments[-2] != "--append-system-prompt":
         refuse(1, f"Error: Unknown option: {arguments[-1]}")
     asked = arguments[4] if arguments[3] == "--session" else None
