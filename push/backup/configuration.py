@@ -19,6 +19,7 @@ from push.config import places
 from push.config.settings import OPENAI_KEY_ENV, SENTRY_DSN_ENV, Settings
 from push.config.toml_lines import KeyPath, key_lines
 from push.errors import Failed
+from push.paths import Home
 from push.redaction import MARK, Redaction
 
 #: The keys that hold a secret; the last is how an earlier implementation spelt the first.
@@ -33,6 +34,7 @@ _FORMS = re.compile(
     r"\bsk-[A-Za-z0-9_-]{16,}|\bgh[a-z]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bxox[a-z]-[A-Za-z0-9-]{10,}"
     r"|\bAKIA[0-9A-Z]{16}\b|(?<=://)[^\s/\"'@:]*:[^\s/\"'@]+(?=@)|(?<=://)[0-9a-f]{32}(?=@)"
 )
+_RESTORED = ("state_path", "database_path")
 _LEFT_OUT = "left out of the backup"
 
 
@@ -120,10 +122,10 @@ def adapted(text: str, manifest: Manifest, home: Path) -> Adapted:
     for key in (*places.MOVABLE, "sessions_dir"):
         value = document.get(key)
         path = places.resolve(value) if isinstance(value, str) else None
-        if not isinstance(path, Path) or path.is_relative_to(home):
+        if not isinstance(path, Path) or _may_stay(key, path, home):
             continue
         line = lines[at[key,] - 1]
-        lines[at[key,] - 1] = f"# It points outside of this home, which was restored:\n# {line.lstrip()}"
+        lines[at[key,] - 1] = f"# It points away from what was restored:\n# {line.lstrip()}"
         notes.append(f"{key} is commented out: it pointed to {path}")
     root = document.get("assistant_root")
     absolute = f"assistant_root = {json.dumps(manifest.assistant_root, ensure_ascii=False)}\n"
@@ -136,6 +138,13 @@ def adapted(text: str, manifest: Manifest, home: Path) -> Adapted:
     changed = "".join(lines)
     _check(changed, document, home)
     return Adapted(changed, tuple(notes))
+
+
+def _may_stay(key: str, path: Path, home: Path) -> bool:
+    """What was restored lies where no key says otherwise; the rest may lie anywhere in the home."""
+    if key in _RESTORED:
+        return bool(path == getattr(Home.at(home), places.MOVABLE[key]))
+    return path.is_relative_to(home)
 
 
 def _was_named_otherwise(document: dict[str, Any], manifest: Manifest) -> bool:
@@ -160,7 +169,7 @@ def _check(text: str, before: dict[str, Any], home: Path) -> None:
     except ValueError:
         after = None
     if after is None or any(
-        isinstance(path := places.resolve(value), Path) and not path.is_relative_to(home)
+        isinstance(path := places.resolve(value), Path) and not _may_stay(key, path, home)
         for key in (*places.MOVABLE, "sessions_dir")
         if isinstance(value := after.get(key), str)
     ):

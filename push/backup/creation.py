@@ -11,7 +11,7 @@ from pathlib import Path
 
 from push import __version__, clock, programs
 from push.backup import archive, configuration
-from push.backup.manifest import FILES, Manifest, Member
+from push.backup.manifest import FILES, Manifest, Member, is_address
 from push.backup.staging import Staging, require_room, sync_folder
 from push.config import source
 from push.config.settings import Settings
@@ -114,7 +114,7 @@ def _copy_ledger(path: Path, target: Path, watch: Callable[[str], None]) -> Copi
         except BaseException as exc:  # noqa: BLE001 - raised again where it is waited for
             done.append(exc)
 
-    thread = threading.Thread(target=work, name="copy")
+    thread = threading.Thread(target=work, name="copy", daemon=True)  # Ctrl-C does not wait for it
     thread.start()
     size = path.stat().st_size
     while thread.is_alive():
@@ -148,7 +148,7 @@ def _origin(root: Path) -> str:
     """Where git has a folder from; "" where it has no such place, or the address holds a credential."""
     done = programs.run(("git", "-C", str(root), "remote", "get-url", "origin"), seconds=_GIT_SECONDS)
     address = done.out.strip() if isinstance(done, programs.Completed) and done.code == 0 else ""
-    return "" if configuration.redacted(address, ()) != address else address
+    return address if is_address(address) and configuration.redacted(address, ()) == address else ""
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ NAME = "manifest.json"
 #: many as the disk takes).
 FILES: dict[str, int | None] = {"config.toml": 1 << 20, "state.json": 1 << 28, "push.db": None}
 LARGEST = 1 << 20  # bytes of the manifest itself
+
+#: Of a repository, as it may stand in a command that a person types after us.
+_ADDRESS = re.compile(r"(?:https?|ssh|git|file)://[\w.@:/~%+-]+|[\w.-]+@[\w.-]+:[\w./~+-]+|/[\w./~+ -]+")
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "created_at": str,
@@ -82,6 +86,10 @@ def decode(data: bytes) -> Manifest | str:
     wrong = [name for name, kind in _KINDS.items() if type(raw.get(name)) is not kind]
     if wrong:
         return f"{wrong[0]} is missing, or of another kind"
+    if not all(raw[name].startswith("/") for name in ("home", "assistant_root")):
+        return "a folder that it names is no absolute path"
+    if raw["assistant_origin"] and not is_address(raw["assistant_origin"]):
+        return "the address of the assistant's repository is none"
     return _built(raw)
 
 
@@ -98,6 +106,11 @@ def _built(raw: dict[str, Any]) -> Manifest | str:
         return "its files are not in their order"
     secrets = {str(name): str(variable) for name, variable in raw["secrets"].items()}
     return Manifest(**{name: raw[name] for name in _KINDS} | {"secrets": secrets, "files": files})
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a repository, and may be named in a manifest."""
+    return _ADDRESS.fullmatch(text) is not None
 
 
 def _digest(fields: dict[str, Any]) -> str:

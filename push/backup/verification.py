@@ -13,6 +13,7 @@ from pathlib import Path
 
 from push.backup import archive
 from push.backup.manifest import Manifest, newer
+from push.errors import DependencyError, PushError
 from push.ledger.schema import VERSION
 from push.ledger.verify import Damage, Proof
 from push.paths import Home
@@ -43,9 +44,21 @@ def judge(file: Path, folder: Path, watch: Callable[[str], None]) -> Verdict:
         raise newer(f"the backup has schema {manifest.schema}; this version of Push knows {VERSION}")
     if any(damage.row == "push.db" for damage in damages):  # it is not what was backed up: nothing to be learnt from it
         return Verdict(manifest, damages, {})
-    proof = prove(Home.at(folder), watch)
+    proof = _prove(Home.at(folder), watch)
     found = (*damages, *_config_damages(folder), *_count_damages(manifest, proof), *proof.damages)
     return Verdict(manifest, found, proof.omitted)
+
+
+def _prove(home: Home, watch: Callable[[str], None]) -> Proof:
+    """What cannot be opened at all is a damage too: the copy is ours, so that nobody else can be to blame."""
+    try:
+        return prove(home, watch)
+    except DependencyError as exc:
+        raise newer(f"the backup's ledger is of a schema that this version of Push does not know ({VERSION})") from exc
+    except PushError as exc:
+        if exc.code == "disk_full":
+            raise
+        return Proof(0, 0, (Damage("file_damaged", "push.db", f"it cannot be opened: {exc.why}"),), {})
 
 
 def _config_damages(folder: Path) -> tuple[Damage, ...]:

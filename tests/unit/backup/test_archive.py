@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import sqlite3
 import tarfile
 from collections.abc import Callable
 from contextlib import closing
@@ -171,6 +172,12 @@ def test_names_of_a_forged_manifest_are_refused(content: Path, tmp_path: Path) -
     assert codes(file) == {"archive_manifest"}
 
 
+@pytest.mark.parametrize("origin", ["ext::sh -c id", "--upload-pack=id", "https://a/b; id", "$(id)"])
+def test_a_forged_address_is_put_into_no_command(content: Path, tmp_path: Path, origin: str) -> None:
+    evil = replace(described(content), assistant_origin=origin)
+    assert codes(forged(tmp_path / "forged.tar", members(content, evil))) == {"archive_manifest"}
+
+
 def test_what_claims_to_be_huge_is_not_read(content: Path, tmp_path: Path) -> None:
     info = tarfile.TarInfo("manifest.json")
     info.size = 1 << 40
@@ -239,6 +246,28 @@ def test_a_ledger_that_is_damaged_inside_is_named(content: Path, tmp_path: Path)
     again = tmp_path / "ruined.tar"
     archive.write(again, described(damaged), damaged, quiet)
     assert "file_damaged" in codes(again)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["PRAGMA user_version = 1", "PRAGMA application_id = 1349874536"],
+        ["CREATE TABLE theirs (id INTEGER)", "PRAGMA user_version = 3"],
+        ["CREATE TABLE theirs (id INTEGER)"],
+        ["PRAGMA user_version = 3"],
+    ],
+)
+def test_a_database_that_is_none_of_ours_is_a_damage(content: Path, tmp_path: Path, statements: list[str]) -> None:
+    other = tmp_path / "content"
+    other.mkdir()
+    for name in ("config.toml", "state.json", "source.db"):
+        (other / name).write_bytes((content / name).read_bytes())
+    with closing(sqlite3.connect(other / "push.db")) as raw:
+        for statement in statements:
+            raw.execute(statement)
+        raw.commit()
+    archive.write(tmp_path / "other.tar", described(other), other, quiet)
+    assert codes(tmp_path / "other.tar") & {"file_damaged", "schema", "archive_counts"}
 
 
 @pytest.mark.parametrize("name", ["absent", "folder"])

@@ -72,13 +72,15 @@ def test_one_that_cannot_be_taken_out_is_an_error_without_it() -> None:
 
 def test_paths_that_point_outside_are_commented_out_and_a_relative_assistant_is_made_absolute() -> None:
     text = (
-        '# paths\nstate_path = "/old/state.json"\ndatabase_path = "/new/db/push.db"  # here\n'
-        'audit_log_path = "/var/log/push.jsonl"\nassistant_root = "mine"\n[telegram]\nallow_user_ids = [7]\n'
+        '# paths\nstate_path = "/old/state.json"\ndatabase_path = "/new/push.db"  # here\n'
+        'audit_log_path = "/var/log/push.jsonl"\ndrafts_dir = "/new/my/drafts"\n'
+        'assistant_root = "mine"\n[telegram]\nallow_user_ids = [7]\n'
     )
     found = configuration.adapted(text, MANIFEST, Path("/new"))
     document = tomllib.loads(found.text)
     assert document == {
-        "database_path": "/new/db/push.db",
+        "database_path": "/new/push.db",
+        "drafts_dir": "/new/my/drafts",
         "assistant_root": "/old/mine",
         "telegram": {"allow_user_ids": [7]},
     }
@@ -104,3 +106,8 @@ def test_the_assistants_folder_is_where_it_was(text: str, root: str, found: str 
 def test_a_path_over_several_lines_is_an_error() -> None:
     with pytest.raises(Failed, match="cannot be changed"):
         configuration.adapted('state_path = """\n/old/state.json"""\n', MANIFEST, Path("/new"))
+
+
+def test_the_ledger_is_found_where_it_was_restored() -> None:
+    found = configuration.adapted('database_path = "/new/deeper/ledger.db"\n', MANIFEST, Path("/new"))
+    assert "database_path" not in tomllib.loads(found.text)
