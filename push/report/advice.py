@@ -20,7 +20,7 @@ _FAILED_TURN = {
     "timed_out": "ask for less at once, or raise run_timeout",
     "output_limit": "ask for less at once",
     "prompt_too_long": "put the text into a file of the assistant's folder, and send its name",
-    "not_logged_in": "log in with the agent's own command, then send the message again",
+    "not_logged_in": "push doctor --agents",
     "state_corrupt": "push doctor --fix",
 }
 _POSTPONED_TURN = {
