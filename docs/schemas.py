@@ -57,7 +57,7 @@ DELIVERY_STATE = one_of(*OUTBOUND.states)
 LOOKS = {"message": TEXT, "hint": TEXT}
 
 CHANGE = record(at=INSTANT, source=maybe(TEXT), target=TEXT, actor=TEXT, reason=maybe(TEXT))
-PART = record(seq=COUNT, receipt=maybe(TEXT), delivered_at=maybe(INSTANT), repeats=COUNT, text=TEXT)
+PART = record(seq=COUNT, receipt=maybe(TEXT), delivered_at=maybe(INSTANT), repeats=COUNT, text=maybe(TEXT))
 DELIVERY = record(
     id=NUMBER,
     turn=maybe(NUMBER),
@@ -111,9 +111,9 @@ WHOLE_TURN = record(
     merged_into=maybe(NUMBER),
     erased_at=maybe(INSTANT),
     context=maybe(TEXT),
-    text=TEXT,
-    pieces=many(record(turn=NUMBER, text=TEXT)),
-    earlier=many(record(replaced_at=INSTANT, text=TEXT)),
+    text=maybe(TEXT),
+    pieces=many(record(turn=NUMBER, text=maybe(TEXT))),
+    earlier=many(record(replaced_at=INSTANT, text=maybe(TEXT))),
     history=many(CHANGE),
     reply=maybe(DELIVERY),
 )
@@ -124,7 +124,7 @@ REJECTED = record(
     reason=TEXT,
     rejected_at=INSTANT,
     dismissed_at=maybe(INSTANT),
-    raw=TEXT,
+    raw=maybe(TEXT),
 )
 PAUSE = record(channel=TEXT, chat=maybe(TEXT), until=INSTANT, reason=TEXT)
 KIND = one_of("turn", "delivery", "rejected")
@@ -258,7 +258,9 @@ COMMANDS: dict[str, Schema] = {
     "conversations list": record(items=many(record(**_CONVERSATION))),
     "conversations show": record(
         conversation=record(**_CONVERSATION, session=maybe(SESSION)),
-        items=many(record(turn=maybe(NUMBER), role=one_of("user", "assistant"), state=TEXT, at=INSTANT, text=TEXT)),
+        items=many(
+            record(turn=maybe(NUMBER), role=one_of("user", "assistant"), state=TEXT, at=INSTANT, text=maybe(TEXT))
+        ),
     ),
     "conversations pause": record(conversation=TEXT, paused={"const": True}, changed=FLAG),
     "conversations resume": record(conversation=TEXT, paused={"const": False}, changed=FLAG, heard=FLAG),

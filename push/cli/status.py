@@ -200,7 +200,8 @@ def _kept(kept: Kept) -> Iterator[str]:
     limits, texts = kept.limits, kept.texts
     if texts is not None and (texts.messages or texts.erased):
         erased = f"; those of {texts.erased:,} erased, last {_day(texts.erased_at)}" if texts.erased else ""
-        yield f"texts of {texts.messages:,} messages{_since(texts.since)} ({_limit(limits.history)}){erased}"
+        many = "message" if texts.messages == 1 else "messages"
+        yield f"texts of {texts.messages:,} {many}{_since(texts.since)} ({_limit(limits.history)}){erased}"
     logs = (("audit", kept.audit_since, limits.audit), ("logs", kept.logs_since, limits.logs))
     parts = [f"{name}{_since(at)} ({_limit(limit)})" for name, at, limit in logs if at is not None]
     if parts:

@@ -158,6 +158,8 @@ DAMAGES: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "part_nothing_left": ("UPDATE part SET receipt = 'r', delivered_at = 1 WHERE outbound_id = 8", "delivery 8"),
     "part_sequence": ("DELETE FROM part WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
     "part_text": ("UPDATE part SET text = ' ' WHERE outbound_id = 1 AND seq = 1", "delivery 1"),
+    "erased_early": ("UPDATE outbound SET erased_at = 1 WHERE id = 4", "delivery 4"),
+    "erased_text": ("UPDATE turn SET erased_at = 1 WHERE id = 1", "turn 1"),
     "state_damaged": (no_json, "state.json"),
     "session_stranger": (
         in_state("sessions", "local:ghost", value={"uuid": "s1"}),

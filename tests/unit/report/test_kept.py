@@ -58,7 +58,7 @@ def test_the_counts_are_of_what_has_its_text(settings: Settings, db: Database) -
         assert dict(retention.erase(db, clock.now_ms())) == {"messages": 3, "answers": 3}
     forever = replace(settings, retention=replace(settings.retention, history=30 * DAY))
     [line] = lines(forever)
-    assert line == "  texts of 1 messages (30 d); those of 3 erased, last 2026-05-01"
+    assert line == "  texts of 1 message (30 d); those of 3 erased, last 2026-05-01"
     told = shape.as_json(snapshot.take(settings.home, told=forever))["kept"]
     assert told["history"] == {
         "limit": 30 * DAY,
