@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _UP_SECONDS = 15.0
+_STEADY_SECONDS = 0.5  # one whose token is refused says so, and then ends
 _LOOK_SECONDS = 0.1
 
 
@@ -157,19 +158,21 @@ def _wait(found: Settings, supervisor: Supervisor, name: str) -> State:
     from push import clock
 
     deadline = clock.monotonic() + _UP_SECONDS
-    pause = threading.Event()
+    pause, up_since = threading.Event(), None
     with output.Waiting() as waiting:
-        while clock.monotonic() < deadline:
+        while (now := clock.monotonic()) < deadline:
             state, holder = supervisor.state(name), _poller(found)
-            if state.active and holder is not None and holder.pid == state.pid and holder.loops:
-                return state
             if state.failed:
                 raise _failure(supervisor, name, state)
+            is_up = state.active and holder is not None and holder.pid == state.pid and bool(holder.loops)
+            up_since = (up_since or now) if is_up else None
+            if up_since is not None and now - up_since >= _STEADY_SECONDS:
+                return state
             waiting.tick(f"Waiting for the service {name}")
             pause.wait(_LOOK_SECONDS)
     raise TemporaryError(
         f"the service {name} is installed, but does not poll yet",
-        why=f"after {_UP_SECONDS:.0f} s no process of it has taken the role poll",
+        why=f"after {_UP_SECONDS:.0f} s no process of it reads a channel",
         hint="push service status",
         code="service_slow",
     )
