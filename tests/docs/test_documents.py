@@ -63,6 +63,13 @@ def test_links_resolve(document: Path) -> None:
             assert anchor in {slug(heading) for heading in headings}, link
 
 
+def test_the_index_names_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text())}
+    pages = {*(ROOT / "docs").rglob("*.md"), ROOT / "CHANGELOG.md"} - {index}
+    assert [named(page) for page in sorted(pages - linked)] == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 def test_paths_exist(document: Path) -> None:
     for span in CODE.findall(prose(document.read_text())):
