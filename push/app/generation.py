@@ -9,10 +9,11 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from push import clock
 from push.app.consumer import GRACEFUL_SECONDS, Consumer, leave
 from push.app.pollers import Pollers
 from push.tasks import roles, sweep
-from push.tasks.roles import Role
+from push.tasks.roles import Reading, Role
 from push.tasks.turns import Gear
 
 
@@ -26,16 +27,21 @@ class Parts:
 
 
 class Seats:
-    """The roles of a process. Between two generations of parts nobody else can take them."""
+    """The roles of a process. Between two generations of parts nobody else can take them.
+
+    `reading` is what the first of them says at the beginning.
+    """
 
     def __init__(self, run_dir: Path, parts: Parts) -> None:
         """Raises ConflictError where one is taken."""
+        self.parts = parts
         self._run_dir = run_dir
-        self.poll = roles.take(run_dir, "poll", parts.command) if parts.poll else None
+        self.reading = Reading(begun=1, ended=0, read_at=clock.now_ms())
+        self.poll = roles.take(run_dir, "poll", parts.command, self.reading) if parts.poll else None
         self.consumer: Role | None = None
         if parts.consume:
             try:
-                self.consumer = roles.take_consumer(run_dir, parts.command)
+                self.consumer = roles.take_consumer(run_dir, parts.command, None if parts.poll else self.reading)
             except BaseException:
                 self.close()
                 raise
@@ -56,7 +62,7 @@ class Seats:
 
 
 class Generation:
-    """The pollers and the consumer of one gear. Begin once, stop once."""
+    """The pollers and the consumer of one gear. Begin once; what has stopped can be stopped again."""
 
     def __init__(self, gear: Gear, seats: Seats) -> None:
         """Raises PushError where these settings cannot be used; nothing has begun."""
@@ -64,6 +70,7 @@ class Generation:
         self._pollers: Pollers | None = None
         self._consumer: Consumer | None = None
         self._has_begun = False
+        self._ended: bool | None = None
         try:
             if seats.poll is not None:
                 self._pollers = Pollers(gear, seats.poll)
@@ -92,10 +99,13 @@ class Generation:
 
     def stop(self, seconds: float = GRACEFUL_SECONDS) -> bool:
         """Take nothing more, leave running agents to their runners; whether all threads ended in time."""
+        if self._ended is not None:
+            return self._ended
         self.gear.stop.set()
         read = self._pollers.stop() if self._pollers is not None else True
         answered = self._consumer.stop(seconds) if self._consumer is not None and self._has_begun else True
-        return read and answered
+        self._ended = read and answered
+        return self._ended
 
     def outlive(self) -> threading.Thread:
         """After `stop`: a thread that waits for what did not end in time, closes what it used, and has others go on."""

@@ -13,11 +13,12 @@ from threading import Thread
 
 from push import clock, telemetry
 from push.app.gear import gear_of
-from push.app.generation import Generation, Parts, Seats
+from push.app.generation import Generation, Seats
 from push.config.places import MOVABLE
 from push.config.settings import Settings
 from push.errors import ConfigError, PushError, TemporaryError
 from push.tasks.roles import Reading
+from push.tasks.turns import Gear
 
 #: What did not end by then, a send that hangs, ends with its old gear while the new one works.
 _STOP_SECONDS = 1.0
@@ -28,14 +29,19 @@ log = logging.getLogger(__name__)
 class Reloading:
     """The parts that work now, and their exchange. Used by the main thread."""
 
-    def __init__(self, work: Generation, parts: Parts, seats: Seats, reread: Callable[[], Settings]) -> None:
-        """`reread` reads the configuration; it raises PushError where that is not right."""
+    def __init__(
+        self, work: Generation, seats: Seats, reread: Callable[[], Settings], steer: Callable[[Gear], None]
+    ) -> None:
+        """`reread` reads the configuration; it raises PushError where that is not right.
+
+        `steer` lets a gear be ended by what ends the process; at once, where that is to end already.
+        """
         self.work = work
-        self._parts = parts
         self._seats = seats
         self._reread = reread
+        self._steer = steer
         self._secrets = work.gear.settings.secrets
-        self._reading = Reading(begun=1, ended=0, read_at=clock.now_ms())
+        self._reading = seats.reading
         self._left: list[Thread] = []
         self._tell("being read")
 
@@ -94,6 +100,7 @@ class Reloading:
 
     def _begin(self, work: Generation) -> None:
         self.work = work
+        self._steer(work.gear)
         work.answer()
         work.read()
 
@@ -104,7 +111,7 @@ class Reloading:
         before, self._secrets = self._secrets, tuple(known.values())
         scrubbed = replace(settings, secrets=self._secrets)
         if len(before) != len(self._secrets) or settings.sentry != old.sentry:
-            telemetry.configure(scrubbed, self._parts.command.split()[1])
+            telemetry.configure(scrubbed, self._seats.parts.command.split()[1])
         return scrubbed
 
     def _refuse_moves(self, settings: Settings) -> None:
@@ -114,7 +121,7 @@ class Reloading:
         moved = [key for key, name in MOVABLE.items() if getattr(settings.home, name) != getattr(old.home, name)]
         raise ConfigError(
             f"{settings.path}: {', '.join(moved) or 'PUSH_HOME'} is another one now, and a reload moves no files",
-            why=f"what runs keeps its files open: end it, then start it again with `{self._parts.command}`",
+            why=f"what runs keeps its files open: end it, then start it again with `{self._seats.parts.command}`",
             hint="push status",
             code="restart_needed",
         )

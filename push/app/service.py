@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 
 from push import assistant
 from push.agents import process
@@ -36,28 +37,29 @@ def serve(
     gear = open_gear(settings)
     seats: Seats | None = None
     work: Generation | None = None
+    reloading: Reloading | None = None
     try:
         orders.listen(settings.home.run)
         seats = Seats(settings.home.run, parts)
-        _steer(orders, gear)
+        steer = partial(_steer, orders)
+        steer(gear)
         work = Generation(gear, seats)
-        reloading = Reloading(work, parts, seats, reread)
+        reloading = Reloading(work, seats, reread, steer)
         work.answer()
         work.introduce()
         work.read()
         reloading.begun()
         _announce(gear, parts, say)
         while orders.wait() is Order.RELOAD:
-            _reload(reloading, orders)
-            if work is not reloading.work:
-                work = reloading.work
-                _announce(work.gear, parts, say)
-        ended, gear, stopped, work = work.stop(), work.gear, work, None
+            if _reload(reloading, orders):
+                _announce(reloading.work.gear, parts, say)
+        ended = reloading.work.stop()
         ended = reloading.outlasted(GRACEFUL_SECONDS) and ended
-        say(_farewell(gear))
-        stopped.discard()
+        say(_farewell(reloading.work.gear))
         return ended
     finally:
+        if reloading is not None:
+            work = reloading.work
         if work is not None:
             work.stop()
             work.discard()
@@ -67,16 +69,15 @@ def serve(
         orders.close()
 
 
-def _reload(reloading: Reloading, orders: Orders) -> None:
-    """Exchange the parts, if the configuration is right and the process is not to end."""
+def _reload(reloading: Reloading, orders: Orders) -> bool:
+    """Exchange the parts, if the configuration is right and the process is not to end; whether that was done."""
     fresh = reloading.prepare()
     if isinstance(fresh, PushError):
-        return
+        return False
     if not orders.spare():
         fresh.discard()
-        return
-    reloading.exchange(fresh)
-    _steer(orders, reloading.work.gear)
+        return False
+    return reloading.exchange(fresh) is None
 
 
 def _steer(orders: Orders, gear: Gear) -> None:
@@ -86,18 +87,17 @@ def _steer(orders: Orders, gear: Gear) -> None:
 def poll_once(settings: Settings, command: str) -> None:
     """`push poll --once`: store what the channels hold now, then end. Raises PushError where one cannot be read."""
     gear = open_gear(settings)
-    seats = None
+    role = None
     try:
-        seats = Seats(settings.home.run, Parts(command, poll=True))
-        assert seats.poll is not None
-        pollers = Pollers(gear, seats.poll)
+        role = roles.take(settings.home.run, "poll", command)
+        pollers = Pollers(gear, role)
         try:
             pollers.read_once()
         finally:
             pollers.stop()
     finally:
-        if seats is not None:
-            seats.close()
+        if role is not None:
+            role.close()
         gear.channels.close()
         gear.db.close()
 

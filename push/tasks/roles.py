@@ -58,7 +58,7 @@ class Holder:
 class Role:
     """A role that this process holds until `close`."""
 
-    def __init__(self, name: str, command: str, lock: FileLock) -> None:
+    def __init__(self, name: str, command: str, lock: FileLock, reading: Reading | None = None) -> None:
         self.name = name
         self._lock = lock
         self._mutex = threading.Lock()
@@ -68,6 +68,8 @@ class Role:
             "started_at": clock.now_ms(),
             "loops": {},
         }
+        if reading is not None:
+            self._content["reading"] = asdict(reading)
         self._write()
 
     def beat(self, loop: str, note: str, *others: str) -> None:
@@ -102,8 +104,8 @@ class Role:
             self._lock.unlock()
 
 
-def take(run_dir: Path, name: str, command: str) -> Role:
-    """Take a single role. Raises ConflictError (exit 6) naming who holds it."""
+def take(run_dir: Path, name: str, command: str, reading: Reading | None = None) -> Role:
+    """Take a single role; `reading` is for a process that can reload. Raises ConflictError naming who holds it."""
     lock = FileLock.take_role(_path(run_dir, name))
     if lock is None:
         found = _read(run_dir, name)
@@ -114,15 +116,15 @@ def take(run_dir: Path, name: str, command: str) -> Role:
             hint="push status",
             code="role_taken",
         )
-    return Role(name, command, lock)
+    return Role(name, command, lock, reading)
 
 
-def take_consumer(run_dir: Path, command: str) -> Role:
+def take_consumer(run_dir: Path, command: str, reading: Reading | None = None) -> Role:
     """Take a free consumer slot. Raises ConflictError when all are taken."""
     for slot in range(CONSUMER_SLOTS):
         lock = FileLock.take(_path(run_dir, f"consumer-{slot}"))
         if lock is not None:
-            return Role(f"consumer-{slot}", command, lock)
+            return Role(f"consumer-{slot}", command, lock, reading)
     raise ConflictError(
         f"{CONSUMER_SLOTS} consumers run already",
         why="more of one home would not help",
