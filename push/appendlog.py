@@ -72,16 +72,29 @@ class AppendFile:
         The current file is rotated where its oldest line is older than a quarter of that, so that no line is kept for
         much longer than the limit. What tells no instants is no log of ours, and is not rotated.
         """
-        now = clock.now_ms()
-        oldest = instant_of_oldest(self.path, instant)
-        if oldest is not None and now - oldest > limit_ms // 4:
-            with self._thread_lock:
-                if self._open_current():
-                    oldest = instant_of_oldest(self.path, instant)  # another may have rotated it meanwhile
-                    if oldest is not None and now - oldest > limit_ms // 4:
-                        self._rotate()
+        before = clock.now_ms() - limit_ms
+        with self._thread_lock:
+            if not self.path.exists():
+                return self._remove_older(before, instant)  # nobody writes, so nobody rotates
+            try:
+                return self._forget_locked(before, limit_ms // 4, instant) if self._open_current() else 0
+            finally:
                 self._drop()
-        old = [path for path in rotated(self.path, self._keep) if now - _newest(path, instant) > limit_ms]
+
+    def _forget_locked(self, before: int, quarter_ms: int, instant: Instant) -> int:
+        """As `forget`, while the names of the files are ours: another's rotation would give one to a newer file."""
+        count = self._remove_older(before, instant)
+        oldest = instant_of_oldest(self.path, instant)
+        if oldest is None or clock.now_ms() - oldest <= quarter_ms:
+            return count
+        if _newest(self.path, instant) < before:
+            self.path.unlink()
+            return count + 1
+        self._rotate()
+        return count
+
+    def _remove_older(self, before: int, instant: Instant) -> int:
+        old = [path for path in rotated(self.path, self._keep) if _newest(path, instant) < before]
         for path in old:
             path.unlink(missing_ok=True)
         return len(old)

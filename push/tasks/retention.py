@@ -69,19 +69,24 @@ class RetentionLoop:
             while not self._gear.stop.wait(pause * random.uniform(1.0, 1.2)):
                 pause = _LOOK_SECONDS
                 try:
-                    if not self._leads():
-                        self._note = "another process leads"
-                    elif looks == 0:
-                        self._note = self.once()
-                    else:
-                        empty_big_wal(self._gear.db, BIG_WAL_BYTES)
-                    looks = (looks + 1) % _LOOKS
+                    looks = self._look(looks)
                 except Exception:  # an outage of the ledger, a full disk: the next look tries again
                     log.exception("retention could not do its work")
                     self._note, looks = "trouble; its log says more", 0
                 self._beat("retention", self._note)
         finally:
             self._gear.db.close_thread()
+
+    def _look(self, looks: int) -> int:
+        """Do what is due at this look; returns which the next one is, 0 for a whole pass."""
+        if not self._leads():
+            self._note = "another process leads"
+            return 0
+        if looks == 0:
+            self._note = self.once()
+        else:
+            empty_big_wal(self._gear.db, BIG_WAL_BYTES)
+        return (looks + 1) % _LOOKS
 
     def once(self) -> str:
         """One whole pass; returns what it did, in a few words."""

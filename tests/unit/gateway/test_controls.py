@@ -13,7 +13,7 @@ from push.agents import spool as spooling
 from push.agents.spool import Spool
 from push.gateway import cancelling, presses
 from push.gateway.controls import Controls
-from push.ledger import line, pace, turns
+from push.ledger import conversations, line, pace, turns
 from push.ledger.database import Database
 from push.ledger.turns import Reply
 from push.model.values import Part, Plan, Rendered, Turn
@@ -197,6 +197,20 @@ def test_a_second_now_stops_the_first_only_if_that_had_begun(desk: Desk, db: Dat
     with db.write():
         db.execute("UPDATE turn SET queued_at = 1030 WHERE id = ?", (second.id,))
     desk.controls.make_way(first.conversation_id)
+    assert desk.asked(first)
+
+
+def test_now_stops_nothing_in_a_paused_conversation(desk: Desk, db: Database) -> None:
+    """It could not begin, and would be looked after every second in vain."""
+    first = desk.running("one")
+    urgent = desk.send("/now two")
+    conversations.pause(db, "local:ann")
+    assert desk.controls.make_way(first.conversation_id) is None
+    assert desk.controls.newest_wish(first.conversation_id) is None
+    assert not desk.asked(first)
+    assert desk.say("/status").splitlines()[1].startswith("This conversation is paused")
+    conversations.resume(db, "local:ann")
+    assert desk.controls.make_way(first.conversation_id) == urgent.id
     assert desk.asked(first)
 
 

@@ -16,7 +16,7 @@ from push.agents.spool import Spool
 from push.app.gear import open_gear
 from push.config.load import load_or_default
 from push.gateway import intake
-from push.ledger import arrivals, line, pace, progress, turns
+from push.ledger import arrivals, conversations, line, pace, progress, turns
 from push.ledger.turns import Reply
 from push.model.values import (
     Delivered,
@@ -158,6 +158,21 @@ with_progress = pytest.mark.parametrize("gear", ["message"], indirect=True)
 
 
 # -- typing ------------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_shown_for_what_waits_in_a_paused_conversation(stage: Stage) -> None:
+    first = stage.run(stage.say("one"))
+    conversations.pause(stage.db, "telegram:7")
+    stage.until(5)
+    assert stage.take() == [(0.0, "typing"), (4.0, "typing")]  # what runs goes on
+    stage.answer(first)
+    stage.say("two")
+    stage.until(60)
+    assert stage.take() == []
+    assert stage.alarm is None
+    conversations.resume(stage.db, "telegram:7")
+    stage.bell()
+    assert stage.shown("typing") == ["typing"]
 
 
 def test_typing_from_the_acceptance_every_4_s_until_the_end(stage: Stage) -> None:
