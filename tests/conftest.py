@@ -21,6 +21,7 @@ from hypothesis import settings
 
 from push.cli import output
 from push.errors import PushError
+from tests.docs.hints import is_command
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -88,7 +89,7 @@ def _errors_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def checked(exc: PushError, *, as_json: bool) -> None:
         assert exc.why, f"{exc.message!r} has no why"
-        assert exc.hint, f"{exc.message!r} has no next command"
+        assert is_command(exc.hint), f"{exc.message!r}: next is no command: {exc.hint!r}"
         real(exc, as_json=as_json)
 
     monkeypatch.setattr(output, "error", checked)

@@ -62,9 +62,9 @@ def raising(nouns: types.ModuleType) -> Raising:
 def test_exit_codes(
     raising: Raising, capsys: pytest.CaptureFixture[str], kind: type[errors.PushError], code: str, exit_code: int
 ) -> None:
-    raising(kind("what", why="why", hint="next command"))
+    raising(kind("what", why="why", hint="push next"))
     assert entry.main(["do"]) == exit_code
-    assert capsys.readouterr().err == f"error: what\nwhy: why (docs/reference/errors.md#{code})\nnext: next command\n"
+    assert capsys.readouterr().err == f"error: what\nwhy: why (docs/reference/errors.md#{code})\nnext: push next\n"
     for words in (["do", "--json"], ["--json", "do"]):
         assert entry.main(words) == exit_code
         assert json.loads(capsys.readouterr().err)["error"]["code"] == code

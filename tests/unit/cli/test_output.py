@@ -66,25 +66,25 @@ class TwoFindings(ConflictError):
 
 
 def test_an_error_has_three_lines_and_its_details(capsys: pytest.CaptureFixture[str]) -> None:
-    output.error(TwoFindings("what\x1b[0m", why="why", hint="do this"), as_json=False)
+    output.error(TwoFindings("what\x1b[0m", why="why", hint="push do"), as_json=False)
     captured = capsys.readouterr()
     assert captured.err.splitlines() == [
         "error: what[0m",
         "why: why (docs/reference/errors.md#conflict)",
-        "next: do this",
+        "next: push do",
         "also: second",
     ]
     assert captured.out == ""
 
 
 def test_an_error_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    output.error(ConflictError("what", why="why", hint="do this"), as_json=True)
+    output.error(ConflictError("what", why="why", hint="push do"), as_json=True)
     assert json.loads(capsys.readouterr().err) == {
         "version": 1,
         "error": {
             "code": "conflict",
             "message": "what",
-            "hint": "do this",
+            "hint": "push do",
             "why": "why",
             "docs": "docs/reference/errors.md#conflict",
         },
@@ -101,13 +101,13 @@ def test_colour_only_on_a_terminal_that_wants_it(
     monkeypatch.setenv(variable, value)
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    output.error(ConflictError("what", why="why", hint="do this"), as_json=False)
+    output.error(ConflictError("what", why="why", hint="push do"), as_json=False)
     assert ("\x1b[" in stream.getvalue()) is coloured
 
 
 def test_no_colour_off_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("NO_COLOR")
-    output.error(ConflictError("what", why="why", hint="do this"), as_json=False)
+    output.error(ConflictError("what", why="why", hint="push do"), as_json=False)
     output.table([], ("A",))
     captured = capsys.readouterr()
     assert "\x1b" not in captured.err + captured.out
