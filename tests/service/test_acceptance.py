@@ -112,3 +112,19 @@ def test_a_taken_role_is_no_restart_storm(manager: UserManager, place: Scene) ->
     place.until(lambda: manager.show(UNIT, "ActiveState") == "failed", "a service that gave up")
     assert (manager.show(UNIT, "NRestarts"), manager.show(UNIT, "ExecMainStatus")) == ("0", "6")
     assert foreground.stop() == 0
+
+
+def test_a_reload_takes_the_new_configuration_and_keeps_the_old_one_where_it_is_wrong(
+    manager: UserManager, place: Scene
+) -> None:
+    place.done("service", "install")
+    pid = until_polling(manager, place)
+    right = place.config.read_text()
+    place.config.write_text("allow_user_id = 7\n" + right)
+    assert manager.ask("reload", UNIT).returncode != 0
+    place.play("#!/bin/sh\necho by the new one\n")
+    place.config.write_text(right.replace("command = [", 'command = ["/bin/sh", '))
+    manager.done("reload", UNIT)
+    place.telegram.say(OWNER, "hello")
+    assert place.until_answered(OWNER) == ["by the new one"]
+    assert until_polling(manager, place) == pid

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from push.supervisors.systemd import Systemd
 from tests.channels.scene import Scene
 from tests.crash.site import Process, Site
 from tests.service.manager import UserManager
-from tests.service.stage import OWNER, UNIT, until_polling
+from tests.service.stage import OWNER, UNIT, override, until_polling
 
 AWKWARD = "it's 100% of $HOME/ü 🙂"
 
@@ -138,6 +139,17 @@ def test_a_token_of_this_shell_alone_is_carried_over(
     assert place.telegram.token not in shown.out + shown.err + (units() / UNIT).read_text()
 
 
+def test_a_token_that_systemd_loads(manager: UserManager, place: Scene, tmp_path: Path) -> None:
+    place.config.write_text(place.config.read_text().replace(f'bot_token = "{place.telegram.token}"\n', ""))
+    (tmp_path / "token").write_text(place.telegram.token + "\n")
+    override("secret", f"LoadCredential=TELEGRAM_BOT_TOKEN:{tmp_path}/token")
+    place.done("service", "install")
+    place.telegram.say(OWNER, "hello")
+    assert place.until_answered(OWNER) == ["re: hello"]
+    environment = Path(f"/proc/{until_polling(manager, place)}/environ").read_text()
+    assert place.telegram.token not in environment
+
+
 def test_a_wrong_configuration_installs_nothing(manager: UserManager, place: Scene) -> None:
     place.config.write_text("agents = 1\n")
     refused(place.run("service", "install"), 3)
@@ -151,6 +163,18 @@ def test_a_refused_token_says_why_it_does_not_stay_up(manager: UserManager, plac
     what, why, _ = refused(place.run("service", "install"), 1)
     assert what == "the service push is installed, but does not stay up"
     assert "exit code 3" in why
+
+
+def test_an_agent_cannot(manager: UserManager, gated: Scene) -> None:
+    gated.play(
+        f"#!/bin/sh\nfor verb in install uninstall; do {sys.executable} -m push service $verb 2>&1 || true; done\n"
+    )
+    gated.done("service", "install")
+    gated.telegram.say(OWNER, "try it")
+    (answer,) = gated.until_answered(OWNER)
+    assert "an agent's run cannot install a service" in answer
+    assert "an agent's run cannot remove a service" in answer
+    assert status(gated)["active"] is True
 
 
 def test_a_foreground_gateway_is_in_the_way(manager: UserManager, place: Scene) -> None:
