@@ -20,9 +20,11 @@ from pathlib import Path
 import pytest
 
 _SYSTEMD = next((p for p in ("/usr/lib/systemd/systemd", "/lib/systemd/systemd") if os.access(p, os.X_OK)), "")
+#: Mounts are shared among its own namespaces, as on a booted machine: systemd mounts credentials from another one.
 _START = (
     'for folder in "$@"; do echo $$ >"$folder/cgroup.procs" || exit; done; '
-    f"mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && exec {_SYSTEMD} --user --log-target=console"
+    "mount --make-rshared / && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && "
+    f"exec {_SYSTEMD} --user --log-target=console"
 )
 
 
