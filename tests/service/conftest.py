@@ -9,7 +9,7 @@ import pytest
 
 from tests.channels.scene import Scene, scene
 from tests.crash.site import AGENT, GATED_AGENT
-from tests.service.manager import UserManager, user_manager
+from tests.service.systemd import UserManager, user_manager
 from tests.telegram.remote import FakeTelegram, separate
 
 

@@ -1,6 +1,6 @@
 """Doing what an owner does with a service: start it, see that it polls, look at what it left.
 
-Owns the words for it; does not own the home (`tests.channels.scene`) nor systemd (`tests.service.manager`).
+Owns the words for it; does not own the home (`tests.channels.scene`) nor systemd (`tests.service.systemd`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 from push.locks import is_held
 from push.tasks import roles
 from tests.channels.scene import Scene
-from tests.service.manager import UserManager
+from tests.service.systemd import UserManager
 
 UNIT = "push.service"
 OWNER = 7

@@ -8,8 +8,8 @@ import pytest
 
 from push.tasks import roles
 from tests.channels.scene import Scene
-from tests.service.manager import UserManager
 from tests.service.stage import OWNER, UNIT, held, override, sizes, start, until_polling
+from tests.service.systemd import UserManager
 
 
 @pytest.mark.slow

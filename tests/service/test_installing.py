@@ -15,8 +15,8 @@ from push.supervisors.base import Service
 from push.supervisors.systemd import Systemd
 from tests.channels.scene import Scene
 from tests.crash.site import Process, Site
-from tests.service.manager import UserManager
 from tests.service.stage import OWNER, UNIT, override, until_polling
+from tests.service.systemd import UserManager
 
 AWKWARD = "it's 100% of $HOME/ü 🙂"
 
