@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
+import signal
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -111,11 +113,31 @@ def ask(prompt: str) -> None:
 class Picture:
     """Lines on the terminal of standard output that are drawn again in place, in one write, so that nothing flickers.
 
-    What does not fit is cut off; after a change of its size the terminal is cleared.
+    What does not fit is cut off; after a change of its size the terminal is cleared. Entered, it notices such changes.
     """
 
     def __init__(self) -> None:
         self._size: os.terminal_size | None = None
+
+    def __enter__(self) -> Self:
+        self._changed, self._change = os.pipe()
+        os.set_blocking(self._change, False)  # full of them, it needs no more
+        signal.signal(signal.SIGWINCH, self._resized)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+        os.close(self._changed)
+        os.close(self._change)
+
+    def _resized(self, _number: int, _frame: object) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._change, b"!")
+
+    def wait(self, seconds: float) -> None:
+        """Until it is to be drawn again: after `seconds`, or at once when the terminal's size changes."""
+        if select.select([self._changed], (), (), seconds)[0]:
+            os.read(self._changed, 4096)
 
     def show(self, lines: Sequence[str]) -> None:
         """Put `lines` in the place of those before. Raises OutputClosed."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -64,10 +63,7 @@ def _take(settings: Settings) -> Snapshot:
 
 def _watch(settings: Settings, seconds: float, *, as_json: bool) -> int:
     """Until Ctrl-C. Off a terminal, a whole screen each time; a change of the terminal's size is followed at once."""
-    resized = threading.Event()
-    signal.signal(signal.SIGWINCH, lambda _number, _frame: resized.set())
-    picture = output.Picture()
-    try:
+    with suppress(KeyboardInterrupt), output.Picture() as picture:
         while True:
             taken = _take(settings)
             if as_json:
@@ -78,12 +74,8 @@ def _watch(settings: Settings, seconds: float, *, as_json: bool) -> int:
                 picture.show([*"\n".join(screen(taken)).split("\n"), "", f"{_time(taken.at)}; Ctrl-C ends"])
             else:
                 output.emit("\n".join([_time(taken.at), *screen(taken), ""]))
-            resized.wait(seconds)
-            resized.clear()
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-    finally:
-        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+            picture.wait(seconds)
+    return EXIT_INTERRUPTED
 
 
 def _time(at: int) -> str:

@@ -87,8 +87,9 @@ def db(home: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def window(db: Database) -> Iterator[Window]:
-    made = Window("status", "--watch", "0.2")
+def window(db: Database, request: pytest.FixtureRequest) -> Iterator[Window]:
+    """A watch over a home with one message; its parameter is the seconds between two looks."""
+    made = Window("status", "--watch", getattr(request, "param", "0.2"))
     yield made
     made.close()
 
@@ -112,8 +113,8 @@ def test_it_is_drawn_again_in_place_and_follows_what_happens(window: Window, db:
     assert "Traceback" not in window.until(bool)
 
 
-def test_a_change_of_the_size_is_followed_at_once(db: Database) -> None:
-    window = Window("status", "--watch", "3600")
+@pytest.mark.parametrize("window", ["3600"], indirect=True)
+def test_a_change_of_the_size_is_followed_at_once(window: Window) -> None:
     window.until(lambda seen: seen.endswith("\x1b[J"))
     window.resize(6, 12)
     seen = window.until(lambda seen: len(frames(seen)) == 2 and seen.endswith("\x1b[J"))
@@ -122,7 +123,6 @@ def test_a_change_of_the_size_is_followed_at_once(db: Database) -> None:
     assert len(lines) == 5
     assert all(len(line) <= 12 for line in lines)
     assert lines[-1].startswith("… ")
-    window.close()
 
 
 def test_off_a_terminal_it_prints_a_whole_screen_each_time(db: Database) -> None:

@@ -90,6 +90,7 @@ def refusal(path: Path, kind: type[PushError] = TemporaryError) -> PushError:
 def test_the_promises_of_the_connection_are_set(path: Path) -> None:
     with closing(Database.open(path)) as db:
         wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000, "fullfsync": 1}
+        wanted["secure_delete"] = 1
         assert {name: (db.one(f"PRAGMA {name}") or ())[0] for name in wanted} == wanted
         assert db.one("PRAGMA user_version") == (VERSION,)
 
