@@ -40,7 +40,7 @@ def reload(ctx: click.Context) -> None:
         output.emit_json({"items": [_item(answer) for answer in answers]})
     else:
         for answer in answers:
-            output.emit(f"{answer.command}, process {answer.pid}: {_sentence(answer)}")
+            output.emit(f"process {answer.pid} ({answer.command}): {_sentence(answer)}")
     _judge(answers)
 
 

@@ -55,7 +55,7 @@ def test_new_settings_take_effect_in_what_runs(place: Site) -> None:
     place.configure("turns_workers = 3")
     done = place.run("reload")
     assert done.wait() == 0, done.err
-    assert done.out == f"push run, process {gateway.pid}: works with the new settings\n"
+    assert done.out == f"process {gateway.pid} (push run): works with the new settings\n"
     place.until(lambda: workers(place) == "3 workers", "three workers")
     assert place.chat("ann", "hello").wait() == 0
     assert gateway.stop() == 0, gateway.err
