@@ -323,7 +323,11 @@ COMMANDS: dict[str, Schema] = {
     "config path": record(path=TEXT, exists=FLAG, home=TEXT),
     "config show": record(
         path=maybe(TEXT),
-        items=many(record(key=TEXT, value=ANYTHING, source=one_of("file", "environment", "default"))),
+        items=many(
+            record(
+                key=TEXT, value=ANYTHING, source=one_of("file", "descriptor", "credential", "environment", "default")
+            )
+        ),
     ),
     "config validate": record(path=TEXT, valid={"const": True}),
     "config schema": record(schema={"type": "object"}),

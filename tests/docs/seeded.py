@@ -8,8 +8,9 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from push import clock
 from push.audit import Audit
-from push.ledger import allowlist, conversations, held
+from push.ledger import allowlist, conversations, held, retention
 from push.ledger.database import Database
 from push.ledger.moves import move
 from push.model.machines import TURN
@@ -75,6 +76,13 @@ def hold(root: Path) -> None:
     """Let the home be a copy that was restored: all that is open is held."""
     with closing(Database.open(Home.at(root).push_db)) as db:
         held.hold_everything(db)
+
+
+def erase(root: Path) -> None:
+    """Let the time of keeping texts be over for all that ended."""
+    with closing(Database.open(Home.at(root).push_db)) as db:
+        for _ in retention.erase(db, clock.now_ms() + 1):
+            pass
 
 
 def _interrupted(db: Database) -> None:

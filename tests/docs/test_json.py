@@ -19,7 +19,7 @@ from push.model.machines import OUTBOUND, TURN
 from push.paths import Home
 from push.tasks import roles
 from tests.docs.pages import ROOT
-from tests.docs.seeded import configure, hold, seed
+from tests.docs.seeded import configure, erase, hold, seed
 
 PAGE = ROOT / "docs" / "reference" / "output.md"
 
@@ -200,6 +200,17 @@ def test_what_a_restored_copy_holds(place: Path, tell: Teller) -> None:
     for item in items:
         tell("retries show", item["id"])
     assert tell("retries now", "--held")["released"]["turns"] > 0
+
+
+def test_what_is_left_of_erased_texts(place: Path, tell: Teller) -> None:
+    erase(place)
+    assert tell("status")["kept"]["history"]["erased"] > 0
+    turns = [tell("turns show", str(item["id"]))["turn"] for item in tell("turns list")["items"]]
+    erased = [turn for turn in turns if turn["erased_at"]]
+    assert erased
+    assert all(turn["text"] is None for turn in erased)
+    assert any(item["text"] is None for item in tell("conversations show", "local:ann")["items"])
+    assert tell("verify")["ok"] is True
 
 
 def test_what_was_said_in_every_conversation(place: Path, tell: Teller) -> None:
