@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from push.tasks.roles import Holder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+#: There on every machine that systemd runs: lingering then brings a manager for a user who has no session.
+_BOOTED_WITH_SYSTEMD = Path("/run/systemd/system")
 _UP_SECONDS = 15.0
 _STEADY_SECONDS = 0.5  # one whose token is refused says so, and then ends
 _LOOK_SECONDS = 0.1
@@ -88,7 +91,7 @@ def _supervisor() -> Supervisor:
         raise DependencyError(
             f"{name} cannot be asked here",
             why=f"{name} keeps services of a user running, and none answers: a container, or a login without a session",
-            hint="push run",
+            hint="loginctl enable-linger" if _BOOTED_WITH_SYSTEMD.is_dir() else "push run",
             code="supervisor_unreachable",
         )
     return supervisor
@@ -107,7 +110,7 @@ def _print(ctx: click.Context, supervisor: Supervisor, wanted: Service) -> None:
 def _refuse_another(there: Service | None, wanted: Service) -> None:
     from push.supervisors.registry import home_of
 
-    if there is not None and home_of(there) != home_of(wanted):
+    if there is not None and home_of(there).resolve() != home_of(wanted).resolve():
         raise ConflictError(
             f"the service {wanted.name} runs another home: {home_of(there)}",
             why=f"this home is {home_of(wanted)}, and one service runs one home",

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from push.cli import service
+from push.cli.main import main
 from push.supervisors.base import Service
 from push.supervisors.systemd import Systemd
 from tests.channels.scene import Scene
@@ -158,11 +160,19 @@ def test_a_wrong_configuration_installs_nothing(manager: UserManager, place: Sce
     assert not units().exists()
 
 
-def test_a_refused_token_says_why_it_does_not_stay_up(manager: UserManager, place: Scene) -> None:
+def test_a_refused_token_says_why_it_does_not_stay_up(
+    manager: UserManager, place: Scene, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    override("said", f"StandardError=append:{tmp_path}/said")  # there is no journal here
+    (tmp_path / "journalctl").write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    (tmp_path / "journalctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     place.configure(token="1234567:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
-    what, why, _ = refused(place.run("service", "install"), 1)
+    what, why, hint = refused(place.run("service", "install"), 1)
+    said = dict(line.split(": ", 1) for line in (tmp_path / "said").read_text().splitlines()[-3:])
     assert what == "the service push is installed, but does not stay up"
-    assert "exit code 3" in why
+    assert why.startswith(f"it ended with exit code 3 (exit-code): {said['error']}")
+    assert hint == said["next"]
 
 
 def test_an_agent_cannot(manager: UserManager, gated: Scene) -> None:
@@ -232,7 +242,24 @@ def test_no_manager_to_ask(place: Scene, monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     for words in (["install"], ["uninstall"], ["status"]):
         what, _, hint = refused(place.run("service", *words), 4)
-        assert (what, hint) == ("systemd cannot be asked here", "push run")
+        assert what == "systemd cannot be asked here"
+        assert hint in {"push run", "loginctl enable-linger"}
+
+
+def test_no_session_on_a_machine_of_systemd(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(service, "_BOOTED_WITH_SYSTEMD", tmp_path)
+    assert main(["service", "status"]) == 4
+    assert "next: loginctl enable-linger" in capsys.readouterr().err
+
+
+def test_a_home_by_another_name_is_the_same(manager: UserManager, place: Scene, tmp_path: Path) -> None:
+    place.done("service", "install")
+    (tmp_path / "link").symlink_to(place.root)
+    again = place.start("service", "install", env={"PUSH_HOME": str(tmp_path / "link")})
+    assert again.wait() == 0, again.err
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
