@@ -118,7 +118,10 @@ def _finish(db: Database) -> None:
     if not retention.wants_compacting(db):
         return
     if due and db.used_bytes <= COMPACT_BYTES:
-        retention.compact(db)
+        try:
+            retention.compact(db)
+        except TemporaryError as exc:  # it takes room, which may not be there; the next pass tries again
+            log.warning("push.db cannot be written anew: %s", exc.why)
     db.empty_wal()
 
 
@@ -136,10 +139,11 @@ def tidy(home: Home, limits: Retention) -> list[str]:
         return done
     try:
         done += sweep_spool(home.spool, limits, db)
+        done += empty_big_wal(db, 1)  # first: what follows takes room
         if retention.wants_compacting(db) and (db.used_bytes <= COMPACT_BYTES or not roles.living(home.run)):
             retention.compact(db)
             done.append("wrote push.db anew, without what was erased")
-        done += empty_big_wal(db, 1)
+            db.empty_wal()
     except TemporaryError as exc:
         log.warning("cannot tidy the ledger: %s", exc.why)
     finally:

@@ -133,6 +133,18 @@ def test_by_hand_it_is_not_written_anew_beside_a_gateway_where_that_takes_long(
     assert not texts.wants_compacting(bench.db)
 
 
+def test_that_it_cannot_be_written_anew_holds_nothing_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_db: Database) -> None:
+        raise TemporaryError("no room", why="the disk is full", hint="df -h", code="disk_full")
+
+    monkeypatch.setattr(Database, "rewrite", full)
+    _told(bench)
+    bench.limit(history=30 * DAY)
+    assert bench.loop.once() == "erased 1 messages, 1 answers"
+    assert retention.tidy(bench.home, FOREVER) == []
+    assert bench.home.push_db.with_name("push.db-wal").stat().st_size == 0
+
+
 def test_it_ends_between_two_transactions(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     _told(bench)
     bench.limit(history=30 * DAY)
