@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from push.config.settings import EMBEDDED_AGENTS
 from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal
 from tests.telegram.remote import FakeTelegram, separate
@@ -71,7 +72,7 @@ class Sandbox:
             "NO_COLOR": "1",
             "FAKE_HOME": str(root / "sessions"),
             "SYSTEMD_STATE": str(root / "systemd"),
-            "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{self.bin}:{_programs_of_the_system(root)}",
             "VIRTUAL_ENV_DISABLE_PROMPT": "1",
         }
 
@@ -135,6 +136,20 @@ class Sandbox:
     def outside(self, text: str) -> str:
         """What was printed with the paths of the pages."""
         return text.replace(str(self.home), HOME)
+
+
+def _programs_of_the_system(root: Path) -> str:
+    """A PATH with this machine's programs, but without agents: those of the pages are doubles."""
+    folders = [Path("/usr/local/bin"), Path("/usr/bin"), Path("/bin")]
+    if not any((folder / name).exists() for folder in folders for name in EMBEDDED_AGENTS):
+        return ":".join(map(str, folders))
+    chosen = root / "system"
+    chosen.mkdir()
+    found = {path.name: path for folder in reversed(folders) if folder.is_dir() for path in folder.iterdir()}
+    for name, path in found.items():
+        if name not in EMBEDDED_AGENTS:
+            (chosen / name).symlink_to(path)
+    return str(chosen)
 
 
 @contextmanager
