@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.manager import UserManager, user_manager
+from tests.service.systemd import UserManager, user_manager
 from tests.setup.desk import Desk
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
