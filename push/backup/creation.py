@@ -160,9 +160,7 @@ def _place(packed: Path, target: Path) -> None:
     """Give the whole file its name, unless that was taken meanwhile."""
     try:
         os.link(packed, target)
-    except FileExistsError:
-        raise _taken(target) from None
-    except OSError:  # a file system without links
+    except OSError:  # the name is taken, or the file system has no links
         if os.path.lexists(target):
             raise _taken(target) from None
         packed.rename(target)
