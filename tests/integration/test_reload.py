@@ -56,6 +56,7 @@ def test_new_settings_take_effect_in_what_runs(place: Site) -> None:
     done = place.run("reload")
     assert done.wait() == 0, done.err
     assert done.out == f"process {gateway.pid} (push run): works with the new settings\n"
+    assert (reading(place)["begun"], reading(place)["ended"]) == (2, 2), "it says so when it is so"
     place.until(lambda: workers(place) == "3 workers", "three workers")
     assert place.chat("ann", "hello").wait() == 0
     assert gateway.stop() == 0, gateway.err

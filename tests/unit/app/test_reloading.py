@@ -79,6 +79,21 @@ def test_the_new_parts_work_on_the_same_ledger_and_know_old_secrets(running: Run
     assert (running.reading.begun, running.reading.ended, running.reading.refused) == (2, 2, "")
 
 
+def test_the_new_parts_can_be_ended_before_they_begin(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an agent that an end has just ended would be run again, and be ended again."""
+    fresh = running.prepared()
+    begin = fresh.answer
+    steered: list[list[Gear]] = []
+
+    def answer() -> None:
+        steered.append(list(running.steered))
+        begin()
+
+    monkeypatch.setattr(fresh, "answer", answer)
+    assert running.reloading.exchange(fresh) is None
+    assert steered == [[fresh.gear]]
+
+
 def test_what_cannot_begin_gives_way_to_the_old_settings(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     running.write(3, "two")
     fresh = running.prepared()
