@@ -61,10 +61,9 @@ def _soul(path: Path) -> str:
 
 
 def _unusable(path: Path, why: str) -> ConfigError:
-    quoted = shlex.quote(str(path))
     return ConfigError(
         f"cannot use {path}: {why}",
         why="SOUL.md holds the instructions that every run begins with",
-        hint=f"ls -l {quoted}" if os.path.lexists(path) else f"echo 'You are a personal assistant.' >{quoted}",
+        hint=f"ls -l {shlex.quote(str(path))}" if os.path.lexists(path) else "push init",
         code="soul_unusable",
     )

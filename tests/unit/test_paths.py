@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from push.errors import ConfigError, ConflictError
-from push.paths import Home, default_home, open_plain
+from push.paths import Home, default_home, open_plain, way_in
 
 
 def test_push_home_wins_and_an_empty_one_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -47,3 +48,16 @@ def test_a_home_of_another_user_is_refused_and_left_alone(home: Path) -> None:
         Home.at(home).make()
     assert caught.value.exit_code == 6
     assert list(home.iterdir()) == []
+
+
+def test_the_next_command_of_a_path_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a file"
+    missing = tmp_path / "none" / "below"
+    file.touch()
+    assert way_in(missing, OSError(errno.ENOSPC, "full")) == "push doctor --fix"
+    assert way_in(file, OSError(errno.EACCES, "no")) == f"chmod u+rwX {tmp_path}"  # it is open itself
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert way_in(file, OSError(errno.EACCES, "no")) == f"chmod u+rwX '{file}'"
+    assert way_in(missing, OSError(errno.EROFS, "no")) == f"ls -ld {tmp_path}"
+    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    assert way_in(file, OSError(errno.EACCES, "no")) == f"ls -ld '{file}'"

@@ -46,7 +46,7 @@ def test_an_unusable_soul_is_named(tmp_path: Path, content: bytes | None, why: s
         assistant.compose(tmp_path)
     assert str(tmp_path / "SOUL.md") in caught.value.message
     assert why in caught.value.message
-    assert caught.value.hint
+    assert caught.value.hint == (f"ls -l {tmp_path}/SOUL.md" if content is not None else "push init")
     assert caught.value.exit_code == 3
 
 
