@@ -25,7 +25,7 @@ from pathlib import Path
 
 import push
 from push import clock, environ
-from push.agents import tree
+from push.agents import children, tree
 from push.agents.spool import Spool, read_result, write_result
 from push.model.values import Exited
 from push.paths import open_plain, open_private
@@ -59,10 +59,6 @@ class Launch:
     drop_prefix: bytes | None = None
 
 
-#: Runners that were left, and not reaped yet.
-_left: set[int] = set()
-
-
 class RunnerProcess:
     """A runner that this process started."""
 
@@ -89,8 +85,7 @@ class RunnerProcess:
 
     def leave(self) -> None:
         """Stop following the runner, which goes on; `recover` reaps it when it has ended."""
-        _reap()
-        _left.add(self._pid)
+        children.leave(self._pid)
         self.close()
 
     def close(self) -> None:
@@ -183,15 +178,6 @@ def wait_for_runner(spool: Spool, stop_fd: int) -> bool:
     return True
 
 
-def _reap() -> None:
-    """Let go of runners that were left and have ended: a child that nobody reaps stays in the system's table."""
-    for pid in tuple(_left):
-        with suppress(ChildProcessError):
-            if os.waitpid(pid, os.WNOHANG) == (0, 0):
-                continue
-        _left.discard(pid)
-
-
 class Recovered(enum.Enum):
     """What became of a run that has no result."""
 
@@ -206,7 +192,7 @@ def recover(spool: Spool) -> Exited | Recovered:
     Only a spool without the agent's record proves that nothing ran. A record that cannot be read, or no spool at all
     (its folder was on disk before the run), proves nothing: KILLED.
     """
-    _reap()
+    children.reap()
     result = read_result(spool)
     if result is not None:
         return result

@@ -12,7 +12,7 @@ import click
 from push import clock
 from push.cli import output, records
 from push.cli.options import config_option, json_option, settings_or_default, wants_json
-from push.errors import EXIT_INTERRUPTED, EXIT_OK
+from push.errors import EXIT_INTERRUPTED, EXIT_OK, ConfigError
 
 if TYPE_CHECKING:
     from push.config.settings import Settings
@@ -41,7 +41,15 @@ _WIDEST = 60  # characters; a longer sentence does not push the others' commands
 @click.pass_context
 def status(ctx: click.Context, seconds: float | None) -> int:
     """Show what runs, what waits, and what needs you, with the next command."""
-    settings = settings_or_default(ctx)
+    wrong = None
+    try:
+        settings = settings_or_default(ctx)
+    except ConfigError as exc:  # what runs goes on with its last good settings, and is to be seen
+        from push.config import without_file
+
+        if seconds is not None:
+            raise
+        settings, wrong = without_file(), exc
     if seconds is not None:
         return _watch(settings, seconds, as_json=wants_json(ctx))
     taken = _take(settings)
@@ -51,6 +59,8 @@ def status(ctx: click.Context, seconds: float | None) -> int:
         output.emit_json(shape.as_json(taken))
     else:
         output.emit("\n".join(screen(taken)))
+    if wrong is not None:
+        raise wrong
     return taken.trouble.exit_code if taken.trouble is not None else EXIT_OK
 
 

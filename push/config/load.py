@@ -63,6 +63,11 @@ def load_or_default(explicit: Path | None = None) -> Settings:
     except ConfigMissing:
         if explicit is not None:
             raise
+    return without_file()
+
+
+def without_file() -> Settings:
+    """The embedded default, in the default home, whatever is there. Raises ConfigError for unusable secrets."""
     home = Home.at(default_home())
     chosen = places.Places(config_path(), home, home.root / places.ASSISTANT)
     return build(None, FileTable(channel="local"), (chosen, frozenset()), credentials.read()).with_agent("")

@@ -75,6 +75,9 @@ def test_a_wrong_file_keeps_the_last_good_settings(place: Site, line: str) -> No
     place.until(lambda: reading(place)["ended"] == 2, "a reload")
     assert f"{place.config}:5" in str(reading(place)["refused"])
     assert _KEPT in log(place)
+    seen = place.run("status")
+    assert seen.wait() == 3, "the file is wrong, and what runs is shown all the same"
+    assert f"stay in effect, {place.config}:5" in seen.out
     place.configure()
     assert "stay in effect" in place.run("status").out
     assert place.chat("ann", "hello").wait() == 0
