@@ -183,7 +183,7 @@ def remove(ctx: click.Context, name: str, *, chat: bool, channel: str) -> None:
 def identity_of(name: str, *, chat: bool) -> tuple[str, str]:
     """(`user` or `chat`, the id). Raises UsageError for whatever is not an id, to the letter: names change owners."""
     if not _ID.fullmatch(name) or abs(int(name)) > _LARGEST:
-        why = "an id is a number that never changes, as 123456789 does; let the person write to the bot, and see the list"
+        why = "an id is a number that never changes, such as 123456789; let the person write to the bot, and list it"
         raise UsageError(f"{name!r} is no id", why=why, hint="push allow list")
     if name.startswith("-") and not chat:
         why = "a negative id is that of a group, in which everybody could then write"
