@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.doctor.patient import AGENT, Patient
-from tests.service.manager import UserManager, user_manager
+from tests.service.systemd import UserManager, user_manager
 from tests.telegram.remote import FakeTelegram, separate
 
 

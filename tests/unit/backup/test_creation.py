@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from push.backup import creation, restoration, verification
+from push.backup import archive, creation, restoration, verification
 from push.backup.creation import Backup, Wish
 from push.cli.main import main
 from push.config import load_or_default
@@ -135,7 +135,7 @@ def test_an_older_ledger_is_brought_up_to_date(home: Path, tmp_path: Path) -> No
     os.link(Home.at(home).push_db, folder / "push.db")
     settings = load_or_default(None)
     manifest = creation._manifest(settings, Wish(tmp_path), folder, copying.Copied(1, 9, 5))
-    creation.archive.write(tmp_path / "old.tar", manifest, folder, quiet)
+    archive.write(tmp_path / "old.tar", manifest, folder, quiet)
     done = restoration.restore(tmp_path / "old.tar", tmp_path / "copy", quiet)
     assert done.held == held.Held(turns=3, deliveries=2)
     with closing(Database.open(done.home / "push.db")) as db:

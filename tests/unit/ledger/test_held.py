@@ -53,7 +53,7 @@ def test_nothing_of_it_is_worked_on(copy: Database) -> None:
     assert [turns.head(copy, number) for number in ids] == [None] * len(ids)
     assert [turns.control_head(copy, number) for number in ids] == [None] * len(ids)
     assert [line.of(copy, number) for number in ids] == [[]] * len(ids)
-    assert turns.open_conversations(copy) == turns.open_controls(copy) == outbox.open_targets(copy) == []
+    assert (turns.open_conversations(copy), turns.open_controls(copy), outbox.open_targets(copy)) == ([], [], [])
     assert [outbox.open_for(copy, "local", user) for user in ("cyd", "dan")] == [[], []]
     assert [outbox.untold(copy, number) for number in ids] == [[]] * len(ids)
     assert line.open_commands(copy) == 0
