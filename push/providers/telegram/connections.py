@@ -73,6 +73,7 @@ class _Backend(httpcore.NetworkBackend):
         self._plain = httpcore.SyncBackend()
         self._lock = threading.Lock()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._is_over = False
 
     def connect_tcp(
         self,
@@ -87,12 +88,17 @@ class _Backend(httpcore.NetworkBackend):
         return self.watched(self._plain.connect_tcp(host, port, left, local_address, socket_options))
 
     def watched(self, stream: httpcore.NetworkStream) -> httpcore.NetworkStream:
+        """Raises ConnectError where all was hung up meanwhile: nothing has been asked yet."""
         with self._lock:
-            self._sockets.add(stream.get_extra_info("socket"))
-        return _Stream(stream, self)
+            if not self._is_over:
+                self._sockets.add(stream.get_extra_info("socket"))
+                return _Stream(stream, self)
+        stream.close()
+        raise httpcore.ConnectError
 
     def hang_up(self) -> None:
         with self._lock:
+            self._is_over = True
             sockets = list(self._sockets)
         for opened in sockets:
             with suppress(OSError):  # closed already

@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
+import httpcore
 import httpx
 import pytest
 from pydantic import SecretStr
@@ -288,3 +290,20 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def test_closing_ends_a_call_that_is_just_connecting(
+    api: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was not in the list of what is to be hung up: a long poll would go on for a minute."""
+    connect = httpcore.SyncBackend.connect_tcp
+
+    def slow(*given: Any) -> httpcore.NetworkStream:
+        stream = connect(*given)
+        api.close()
+        return stream
+
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", slow)
+    script.lines = [script.stall]
+    assert isinstance(call(api, 3), NoConnection)
+    assert script.asked == []
