@@ -5,12 +5,13 @@ Owns that a file is replaced as a whole or not at all, and only by one that load
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,19 @@ class Draft:
         make_private(path.parent)
         new = path.with_name(f".{path.name}.new")  # always the same: what a crash leaves is replaced by the next
         try:
+            with _alone(path.parent):
+                self._replace(path, new)
+        except OSError as exc:
+            raise TemporaryError(
+                f"cannot write {self.path}: {exc.strerror}",
+                why="the old file, if there was one, is as it was",
+                hint=way_in(path, exc),
+                code="config_not_written",
+            ) from exc
+        return True
+
+    def _replace(self, path: Path, new: Path) -> None:
+        try:
             with suppress(FileNotFoundError):
                 new.unlink()
             with os.fdopen(open_private(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
@@ -67,17 +81,9 @@ class Draft:
                 )
             new.replace(path)
             _sync(path.parent)
-        except OSError as exc:
-            raise TemporaryError(
-                f"cannot write {self.path}: {exc.strerror}",
-                why="the old file, if there was one, is as it was",
-                hint=way_in(path, exc),
-                code="config_not_written",
-            ) from exc
         finally:
             with suppress(OSError):
                 new.unlink(missing_ok=True)
-        return True
 
     def _mode(self, path: Path) -> int:
         try:
@@ -85,6 +91,17 @@ class Draft:
         except FileNotFoundError:
             return FILE_MODE
         return mode & FILE_MODE if self.is_private else mode
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let whoever else changes a configuration in this folder wait."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def current(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,26 @@ def test_a_change_of_somebody_else_is_not_lost(write: Callable[[str], Path]) -> 
     with pytest.raises(ConflictError):
         draft.save()
     assert 'agent = "codex"' in path.read_text()
+
+
+def test_two_who_save_at_once_do_not_mix(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(TEXT)
+    first, second = (edit.draft(path, {**LOCAL, "agent": name}) for name in ("claude", "codex"))
+    look, others = edit.current, list[Future[bool]]()
+
+    def meanwhile(file: Path) -> str:
+        if not others:
+            others.append(pool.submit(second.save))
+            wait(others, timeout=0.5)  # it is done by then, unless it waits for us
+        return look(file)
+
+    monkeypatch.setattr(edit, "current", meanwhile)
+    with ThreadPoolExecutor() as pool:
+        assert first.save()
+        with pytest.raises(ConflictError):
+            others[0].result(10)
+    assert path.read_text() == first.text
+    assert [entry.name for entry in path.parent.glob(".*")] == []
 
 
 def test_a_full_disk_is_a_clear_error(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
