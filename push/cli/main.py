@@ -79,6 +79,9 @@ _WRITE_ERRORS = {
     errno.EMFILE,
     errno.ENFILE,
     errno.EIO,
+    errno.ENOTDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
 }
 
 

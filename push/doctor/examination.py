@@ -19,7 +19,7 @@ from push.config.settings import Settings
 from push.doctor import agents, configuration, ledger, machine, permissions, processes, service
 from push.doctor.findings import Finding, failed, fine, of_error
 from push.errors import ConfigError, PushError
-from push.paths import default_home
+from push.paths import default_home, way_in
 
 _SECONDS = 10.0
 _READING_SECONDS = 2.5  # a ledger of a million messages
@@ -131,6 +131,9 @@ class _Look:
             self._found = list(self._check.look())
         except PushError as exc:
             self._found = [of_error(name, exc, "push doctor")]
+        except OSError as exc:
+            path = Path(str(exc.filename or default_home()))
+            self._found = [failed(name, "unexpected", f"{exc.strerror}: {path}", way_in(path, exc))]
         except Exception as exc:  # noqa: BLE001  the other checks go on; its text may hold anything
             self._found = [failed(name, "unexpected", f"unexpected {type(exc).__name__} at {_place(exc)}: a defect")]
 

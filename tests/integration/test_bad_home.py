@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -50,6 +51,15 @@ def test_a_home_that_cannot_be_made(place: Site) -> None:
     process = place.spawn((*_unprivileged(), *PUSH, "chat", "--user", "ann", "x"), env={"PUSH_HOME": f"{folder}/home"})
     assert process.wait() == 5
     assert "cannot create" in process.err
+
+
+@pytest.mark.parametrize("name", ["file", "loop", "n" * 300])
+def test_a_home_that_can_be_none_is_no_defect_of_push(place: Site, name: str) -> None:
+    (place.root / "file").touch()
+    (place.root / "loop").symlink_to("loop")
+    process = place.spawn((*PUSH, "status", "--json"), env={"PUSH_HOME": str(place.root / name)})
+    assert process.wait() in {3, 5}
+    assert json.loads(process.err)["error"]["hint"].startswith("ls -ld ")
 
 
 def test_a_spool_that_becomes_read_only_postpones(place: Site) -> None:

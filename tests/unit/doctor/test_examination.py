@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from collections.abc import Iterator
@@ -44,6 +45,19 @@ def test_a_check_that_breaks_is_a_finding_without_its_text(
     assert item["message"].startswith("unexpected ValueError at test_examination.py:")
     assert "the text" not in str(found)
     assert {"ledger", "state", "agent"} <= {item["check"] for item in found}
+
+
+def test_what_the_system_refuses_a_check_is_no_defect(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused() -> Iterator[Finding]:
+        raise PermissionError(errno.EACCES, "Permission denied", "/proc/1/mem")
+
+    monkeypatch.setattr(machine, "timezone", refused)
+    assert main(["doctor", "--json"]) == 1
+    [item] = [item for item in items(capsys) if item["check"] == "timezone"]
+    assert item["message"] == "Permission denied: /proc/1/mem"
+    assert item["hint"]
 
 
 def test_a_check_that_hangs_is_given_up_and_the_order_stays(
