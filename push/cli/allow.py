@@ -34,7 +34,10 @@ _chat_option = click.option("--chat", is_flag=True, help="ID is a chat's (a grou
 @json_option
 @click.pass_context
 def allow(ctx: click.Context) -> None:
-    """Show who may write, and who was refused lately, with the command that lets one in."""
+    """Show who may write, and who was refused lately.
+
+    Beside who was refused stands the command that lets one in.
+    """
     ledger.refuse_agents(ctx, "see or change who may write to the assistant")
     if ctx.invoked_subcommand is None:
         _list(ctx)
@@ -45,7 +48,10 @@ def allow(ctx: click.Context) -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context) -> None:
-    """Show who may write, and who was refused lately, with the command that lets one in."""
+    """Show who may write, and who was refused lately.
+
+    Beside who was refused stands the command that lets one in.
+    """
     _list(ctx)
 
 
@@ -130,7 +136,10 @@ def _show_refusals(refusals: list[Refusal]) -> None:
 @json_option
 @click.pass_context
 def add(ctx: click.Context, name: str, *, chat: bool, channel: str, note: str | None) -> None:
-    """Let a person (or, with --chat, everybody in a chat) write to the assistant, at once."""
+    """Let a person write to the assistant, at once.
+
+    With --chat, everybody in a chat.
+    """
     from push.setup import people
 
     kind, identity = identity_of(name, chat=chat)

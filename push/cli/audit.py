@@ -32,9 +32,9 @@ def audit() -> None:
 @json_option
 @click.pass_context
 def tail(ctx: click.Context, count: int, events: tuple[str, ...], *, follow: bool) -> int:
-    """Show the newest records, the newest last: when, what, in which conversation, of which turn, and why.
+    """Show the newest records, the newest last.
 
-    With --follow --json, each record is an object on a line of its own.
+    Each says when, what, in which conversation, of which turn, and why. With --follow --json, each record is an object on a line of its own.
     """
     from push.report.trail import Trail
 

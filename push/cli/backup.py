@@ -37,9 +37,9 @@ def backup() -> None:
 @json_option
 @click.pass_context
 def create(ctx: click.Context, file: Path | None, *, with_secrets: bool) -> None:
-    """Write a backup of this home into FILE, beside a gateway that works.
+    """Write a backup of this home into FILE.
 
-    FILE is push-backup-<instant>.tar.gz in the current folder where it is not named; one that ends in .tar is not
+    A gateway may work beside it. FILE is push-backup-<instant>.tar.gz in the current folder where it is not named; one that ends in .tar is not
     packed. In it are push.db, state.json and config.toml, that one without its secrets.
     """
     from push.backup import creation
@@ -66,7 +66,10 @@ def create(ctx: click.Context, file: Path | None, *, with_secrets: bool) -> None
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, file: Path) -> int:
-    """Prove that a backup is whole, and that nothing in it contradicts itself; exits with 1 where something does."""
+    """Prove that a backup is whole.
+
+    It names what is missing in it or contradicts itself, and exits with 1 where anything does.
+    """
     from push.backup import verification
 
     with output.Waiting() as waiting:

@@ -25,7 +25,10 @@ def config() -> None:
 @json_option
 @click.pass_context
 def path(ctx: click.Context) -> None:
-    """Print where the configuration is read from, whether it is there or not."""
+    """Print where the configuration is read from.
+
+    The file need not be there.
+    """
     from push.config import config_path
     from push.paths import default_home
 
@@ -41,7 +44,10 @@ def path(ctx: click.Context) -> None:
 @json_option
 @click.pass_context
 def show(ctx: click.Context) -> None:
-    """Print every key with the value in effect and where it is from. Secrets are hidden."""
+    """Print every key with its value and where that is from.
+
+    It is the value in effect. Secrets are hidden.
+    """
     from push.config.reference import effective
 
     current = settings_or_default(ctx)

@@ -62,7 +62,10 @@ def list_(ctx: click.Context, limit: int) -> None:
 @json_option
 @click.pass_context
 def show(ctx: click.Context, key: str, limit: int) -> None:
-    """Show a conversation: its session, and the newest messages with their texts, oldest first."""
+    """Show a conversation, with what was said.
+
+    That is its session, and the newest messages with their texts, oldest first.
+    """
     from push import clock
     from push.ledger import listing
 

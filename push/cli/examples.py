@@ -10,12 +10,12 @@ from typing import Final
 #: Noun -> (a command without `push`, what it is for).
 EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "init": (
-        ("init", "set up the assistant in $PUSH_HOME, with questions"),
+        ("init", "set up everything, with questions"),
         ("init ~/assistant --agent claude", "in a folder of your own, with this agent"),
     ),
     "run": (
         ("run", "until Ctrl-C; agents that work then go on by themselves"),
-        ("run --config work.toml", "another gateway beside it"),
+        ("run --config work.toml", "with another configuration"),
     ),
     "poll": (
         ("poll", "beside one `push consumer` or more"),

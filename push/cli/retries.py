@@ -33,7 +33,10 @@ def retries() -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, limit: int) -> None:
-    """List what is held or waits for another try, then what failed or possibly arrived twice, the newest first."""
+    """List all that waits, and all that failed.
+
+    First what is held or waits for another try, then what failed or possibly arrived twice, the newest first.
+    """
     from push import clock
     from push.ledger import pace
     from push.ledger import retries as rows

@@ -48,7 +48,7 @@ _name_option = click.option(
 @config_option
 @json_option
 def service() -> None:
-    """Let the gateway run as a service of yours: started with the machine, and again when it fails."""
+    """Let the gateway run as a service of yours: started with your session, and again when it fails."""
 
 
 @service.command()
@@ -60,7 +60,10 @@ def service() -> None:
 @json_option
 @click.pass_context
 def install(ctx: click.Context, name: str, *, show: bool, linger: bool, hardened: bool | None) -> None:
-    """Install and start the service, or bring an older one up to date. Safe to repeat."""
+    """Install the service, start it, bring it up to date.
+
+    Safe to repeat.
+    """
     from push.supervisors import registry
 
     ledger.refuse_agents(ctx, "install a service")

@@ -69,7 +69,10 @@ def show(ctx: click.Context, name: str) -> None:
 @json_option
 @click.pass_context
 def cancel(ctx: click.Context, name: str) -> None:
-    """Stop a turn: the agent that runs, with all its processes, or a message that still waits."""
+    """Stop a turn, whether it runs or waits.
+
+    That is the agent that runs, with all its processes, or a message that still waits.
+    """
     from push.gateway import cancelling
     from push.ledger import turns as rows
     from push.tasks import wake

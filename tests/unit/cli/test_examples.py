@@ -45,6 +45,7 @@ def test_the_help_of_every_noun_has_them(noun: str, capsys: pytest.CaptureFixtur
     assert re.search(r"^  (Examples|To install it)", out, re.MULTILINE), out
     assert f"    push {noun}" in out or noun == "completion"
     assert all(len(line) <= 100 for line in out.splitlines())
+    assert not re.findall(r"^  \w.*\.\.\.$", out, re.MULTILINE)  # what a command is for is not cut off
 
 
 def test_the_help_of_push_begins_with_what_one_needs_first(capsys: pytest.CaptureFixture[str]) -> None:
