@@ -109,10 +109,10 @@ def take(run_dir: Path, name: str, command: str, reading: Reading | None = None)
     lock = FileLock.take_role(_path(run_dir, name))
     if lock is None:
         found = _read(run_dir, name)
-        who = f"`{found.command}`, process {found.pid}, since {clock.iso(found.started_at)}" if found else "a process"
+        who = f"`{found.command}` (process {found.pid}, since {clock.iso(found.started_at)})" if found else "a process"
         raise ConflictError(
-            f"the role {name} of this home is taken by {who}",
-            why=f"one home has one {name}: two would read the same messages",
+            f"{who} runs already in this home",
+            why=f"one home has one {name}: two would do the same twice",
             hint="push status",
             code="role_taken",
         )
