@@ -43,9 +43,12 @@ def _channels(table: FileTable) -> Iterator[Finding]:
             yield Finding(("channels", index), f"names {name} a second time", "each channel once")
     if "imessage" in channels and not (table.imessage.self_handles or table.imessage.allow_from):
         wanted = (
-            'imessage.self_handles or imessage.allow_from to hold an address (only the terminal: channel = "local")'
+            'imessage.self_handles or imessage.allow_from to hold an address (Telegram: channel = "telegram"; '
+            'only the terminal: channel = "local")'
         )
-        yield Finding(source, "turns iMessage on, and nobody is allowed to write", wanted)
+        chosen = table.model_fields_set & {"channel", "channels"}
+        how = "turns iMessage on" if chosen else "is missing, which means iMessage"
+        yield Finding(source, f"{how}, and nobody is allowed to write", wanted)
 
 
 def refuse_token(table: FileTable, outside: Credential | None) -> None:

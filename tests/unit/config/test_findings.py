@@ -177,7 +177,7 @@ def test_wording(refused: Refused, line: str, message: str, why: str) -> None:
 
 def test_an_empty_file_says_what_is_needed(refused: Refused) -> None:
     error = refused("")
-    assert "channel turns iMessage on, and nobody is allowed to write" in error.message
+    assert "channel is missing, which means iMessage, and nobody is allowed to write" in error.message
     assert "imessage.self_handles" in error.why
     assert "assistant_root is missing" in error.details[0]
 
