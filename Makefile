@@ -67,6 +67,7 @@ $(RUNTIME): requirements.txt requirements-sqlite.txt pyproject.toml | $(PY)
 	$(PIP) --require-hashes --only-binary :all: -r requirements-sqlite.txt </dev/null >&2 \
 		|| echo "cysqlite does not install here; the SQLite of Python is used ('push doctor' tells about it)." >&2
 	$(PIP) --no-deps --no-build-isolation --editable . </dev/null >&2
+	echo "Installed. To have push on your PATH, in each terminal: . $(VENV)/bin/activate" >&2
 	touch $@
 
 $(DEV): requirements-dev.txt $(RUNTIME)

@@ -52,9 +52,9 @@ class _Wanted:
 def init(ctx: click.Context, /, path: Path | None, **options: object) -> int:
     """Make an assistant in PATH, choose who answers, connect Telegram, and check it all.
 
-    Without PATH it is ./assistant, or the one that the configuration names. At a terminal it asks; otherwise, and for
-    whatever an option says, it does not. Nothing is overwritten, and it can be run again at any time. It ends with what
-    `push doctor` says, and with 1 where something fails.
+    Without PATH it is the one that the configuration names, else the one that `push chat` has made, else ./assistant.
+    At a terminal it asks; otherwise, and for whatever an option says, it does not. Nothing is overwritten, and it can
+    be run again at any time. It ends with what `push doctor` says, and with 1 where something fails.
     """
     from push.cli import doctor
     from push.config import config_path
@@ -237,7 +237,7 @@ class _Setup:
             try:
                 return self._connected(settings, bot.from_text(text, "what you typed"))
             except UsageError as exc:
-                output.note(f"That is {exc.message.partition('holds ')[2]}: the token alone is {TOKEN_SHAPE}.")
+                output.note(f"That is {exc.message.partition('holds ')[2]}. Give it {TOKEN_SHAPE}.")
             except ConfigError as exc:
                 if exc.code != "token_rejected":
                     raise
@@ -353,10 +353,11 @@ class _Setup:
 
         output.note("")
         if any(held.role == "poll" for held in roles.living(self._settings().home.run)):
-            output.note(f"Next: push reload{self._at}" if self._changed else "The gateway runs.")
+            first, then = (f"Next: push reload{self._at}", "Then write") if self._changed else ("The gateway runs.", "Write")
         else:
-            output.note(f"Next: push run{self._at}")
-        output.note(f"Then write to {self._bot} in Telegram." if self._bot else 'Or at once: push chat "Hello"')
+            first, then = f"Next: push run{self._at}", "Then write"
+        output.note(first)
+        output.note(f"{then} to {self._bot} in Telegram." if self._bot else 'Or at once: push chat "Hello"')
 
 
 def _agent_in_words(settings: Settings) -> str:

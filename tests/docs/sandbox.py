@@ -35,6 +35,7 @@ if [ ! -e "$HOME/.set-up" ]; then
     touch "$HOME/.set-up"
     echo "Setting up .venv (once) ..." >&2
     echo "Installing what Push needs ..." >&2
+    echo "Installed. To have push on your PATH, in each terminal: . .venv/bin/activate" >&2
 fi
 exec .venv/bin/python -m push chat
 """

@@ -28,7 +28,7 @@ def test_the_service_is_offered_and_answers(place: Desk, supervised: UserManager
     screen.answer("Is that you?", "y")
     screen.answer("Run it as a service (systemd), from now on? [Y/n]", "")
     screen.until("The service push runs")
-    screen.until("The gateway runs.\nThen write to @push_bot in Telegram.")
+    screen.until("The gateway runs.\nWrite to @push_bot in Telegram.")
     assert screen.end() == 0
     assert place.telegram.wait_for(lambda: place.telegram.sent(ANN)), "the code's own message is answered"
 
