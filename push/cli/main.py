@@ -183,8 +183,8 @@ def _usage(exc: click.ClickException) -> PushError:
     commands = f"commands: {', '.join(group.list_commands(ctx))}" if ctx and group else ""
     if isinstance(exc, click.exceptions.NoArgsIsHelpError):
         return UsageError(f"{command} needs a command", why=commands, hint=f"{command} --help")
-    why = commands or f"{command} takes other words"
-    return UsageError(exc.format_message(), why=why, hint=f"{command} --help")
+    why = commands or (" ".join(ctx.get_usage().split()) if ctx else f"{command} takes other words")
+    return UsageError(" ".join(exc.format_message().split()), why=why, hint=f"{command} --help")
 
 
 def _unexpected(exc: Exception) -> PushError:

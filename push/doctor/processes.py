@@ -29,7 +29,7 @@ def look(home: Home) -> Iterator[Finding]:
     for holder in silent.values():
         yield _stopped(holder, _silence(holder, now))
     if not silent:
-        who = ", ".join(f"{holder.command} ({holder.pid})" for holder in living) or "none runs"
+        who = ", ".join(dict.fromkeys(f"{holder.command} ({holder.pid})" for holder in living)) or "none runs"
         stale = sum(not is_held(path) for path in home.run.glob("*.role"))
         left = f"; {stale} ended, whose files mean nothing any more" if stale else ""
         yield fine(_CHECK, who + left)

@@ -37,7 +37,9 @@ def silence(home: Path) -> None:
 def test_a_stopped_process_goes_on_by_the_printed_command(
     running: subprocess.Popen[str], patient: Patient, home: Path
 ) -> None:
-    assert patient.examine().of("process_stopped") == []
+    examined = patient.examine()
+    assert examined.of("process_stopped") == []
+    assert [item["message"] for item in examined.items if item["check"] == "processes"] == [f"push run ({running.pid})"]
     running.send_signal(signal.SIGSTOP)
     silence(home)
     found = patient.examine().one("process_stopped")

@@ -130,6 +130,14 @@ def test_usage(capsys: pytest.CaptureFixture[str], words: list[str], message: st
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "usage"
 
 
+def test_a_wrong_line_shows_the_right_one_and_has_three_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, usage in (["turns", "show"], "[OPTIONS] ID"), (["completion"], "[OPTIONS] {bash|zsh|fish}"):
+        entry.main(words)
+        error, why, _ = capsys.readouterr().err.splitlines()
+        assert error.startswith("error: Missing argument")
+        assert why.startswith(f"why: Usage: push {' '.join(words)} {usage}")
+
+
 def test_an_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     entry.main(["confg"])
     assert "run, poll, consumer, chat, status" in capsys.readouterr().err
