@@ -34,7 +34,8 @@ def audit() -> None:
 def tail(ctx: click.Context, count: int, events: tuple[str, ...], *, follow: bool) -> int:
     """Show the newest records, the newest last.
 
-    Each says when, what, in which conversation, of which turn, and why. With --follow --json, each record is an object on a line of its own.
+    Each says when, what, in which conversation, of which turn, and why. With --follow --json, each is an object on a
+    line of its own.
     """
     from push.report.trail import Trail
 

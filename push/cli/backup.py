@@ -39,8 +39,8 @@ def backup() -> None:
 def create(ctx: click.Context, file: Path | None, *, with_secrets: bool) -> None:
     """Write a backup of this home into FILE.
 
-    A gateway may work beside it. FILE is push-backup-<instant>.tar.gz in the current folder where it is not named; one that ends in .tar is not
-    packed. In it are push.db, state.json and config.toml, that one without its secrets.
+    A gateway may work beside it. FILE is push-backup-<instant>.tar.gz in the current folder where it is not named; one
+    that ends in .tar is not packed. In it are push.db, state.json and config.toml, that one without its secrets.
     """
     from push.backup import creation
 

@@ -353,11 +353,14 @@ class _Setup:
 
         output.note("")
         if any(held.role == "poll" for held in roles.living(self._settings().home.run)):
-            first, then = (f"Next: push reload{self._at}", "Then write") if self._changed else ("The gateway runs.", "Write")
+            first = f"Next: push reload{self._at}" if self._changed else "The gateway runs."
         else:
-            first, then = f"Next: push run{self._at}", "Then write"
+            first = f"Next: push run{self._at}"
         output.note(first)
-        output.note(f"{then} to {self._bot} in Telegram." if self._bot else 'Or at once: push chat "Hello"')
+        if self._bot:
+            output.note(f"{'Then write' if first.startswith('Next') else 'Write'} to {self._bot} in Telegram.")
+        else:
+            output.note('Or at once: push chat "Hello"')
 
 
 def _agent_in_words(settings: Settings) -> str:
