@@ -158,6 +158,16 @@ def test_a_readable_configuration_counts_only_with_a_secret_in_it(patient: Patie
     assert mode(config) == 0o600
 
 
+def test_what_is_neither_file_nor_folder_is_left_to_everybody(patient: Patient) -> None:
+    """As /dev/null is, which somebody who wants no audit log names."""
+    device = patient.home / "null"
+    os.mkfifo(device)
+    device.chmod(0o666)
+    patient.configure('agent = "command"', 'command = ["cat"]', f'audit_log_path = "{device}"')
+    assert patient.run("--fix").one("permissions")["status"] == "ok"
+    assert stat.S_IMODE(device.stat().st_mode) == 0o666
+
+
 def test_a_file_of_another_user_is_not_touched(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     patient.home.chmod(0o755)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
