@@ -79,6 +79,7 @@ _WRITE_ERRORS = {
     errno.EMFILE,
     errno.ENFILE,
     errno.EIO,
+    errno.EISDIR,
     errno.ENOTDIR,
     errno.ELOOP,
     errno.ENAMETOOLONG,
@@ -145,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = cli.main(args=words, prog_name="push", standalone_mode=False)
         output.close()
-    except output.OutputClosed:
+    except (output.OutputClosed, SystemExit):  # click ends by itself where nobody reads its help
         output.abandon()
         return EXIT_OK
     except (KeyboardInterrupt, click.Abort):

@@ -62,6 +62,13 @@ def test_a_home_that_can_be_none_is_no_defect_of_push(place: Site, name: str) ->
     assert json.loads(process.err)["error"]["hint"].startswith("ls -ld ")
 
 
+def test_a_folder_where_a_file_should_be_is_no_defect_of_push(place: Site) -> None:
+    (place.root / "queue.db").mkdir()
+    process = place.run("run")
+    assert process.wait() == 5
+    assert process.err.splitlines()[-1] == f"next: ls -ld {place.root}/queue.db"
+
+
 def test_a_spool_that_becomes_read_only_postpones(place: Site) -> None:
     gateway = _run(place, "run")
     place.until_ready(gateway)

@@ -26,6 +26,25 @@ def test_a_terminal_alone_answers_by_itself(place: Site) -> None:
     check(place)
 
 
+def test_a_pipe_can_be_interrupted(place: Site) -> None:
+    """Python aborts where a thread is still reading from sys.stdin."""
+    reader, writer = os.pipe()
+    terminal = place.start("chat", "--user", "ann", stdin=reader)
+    os.close(reader)
+    os.write(writer, b"one\n")
+    place.until(lambda: terminal.out == "re: one\n", "an answer")
+    terminal.signal(signal.SIGINT)
+    assert (terminal.wait(), terminal.err.count("\n")) == (130, 1), terminal.err
+    os.close(writer)
+    check(place)
+
+
+def test_a_pipe_says_that_a_message_is_postponed(place: Site) -> None:
+    terminal = place.start("chat", "--user", "ann", stdin=b"one\n", seams="turn.spooled=raise:ENOSPC")
+    place.until(lambda: "A message is postponed" in terminal.err, "a word about it")
+    terminal.kill()
+
+
 def test_one_message_as_an_argument(place: Site) -> None:
     terminal = place.run("chat", "--user", "ann", "one")
     assert (terminal.wait(), terminal.out) == (0, "re: one\n")
@@ -101,6 +120,11 @@ def test_a_closed_output_is_one_that_nobody_reads(place: Site) -> None:
     terminal = place.spawn(("sh", "-c", f"{words} chat --user ann two 2>&- <&-"))
     assert (terminal.wait(), terminal.out) == (0, "re: one\nre: two\n")
     check(place)
+
+
+@pytest.mark.parametrize("word", ["--help", "--version", "config path"])
+def test_what_nobody_reads_is_no_failure(place: Site, word: str) -> None:
+    assert place.spawn(("sh", "-c", f"{' '.join(PUSH)} {word} >&-")).wait() == 0
 
 
 @pytest.mark.parametrize("hiding", ["", "env -u PUSH_RUN "])
