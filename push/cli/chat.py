@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from push.config.settings import Settings
 
 _PROMPT = "you> "
+_POSTPONED = "postponed, `push retries list` says why"
 
 
 @click.command()
@@ -122,10 +123,13 @@ def _until_answered(terminal: Terminal, waits: str = "waiting, Ctrl-C stops it")
             terminal.look()
             if not terminal.is_waiting:
                 return
-            turn = terminal.oldest_waiting()
-            postponed = turn is not None and turn.not_before is not None
-            waiting.tick("postponed, `push retries list` says why" if postponed else waits)
+            waiting.tick(_POSTPONED if _is_postponed(terminal) else waits)
             terminal.pause()
+
+
+def _is_postponed(terminal: Terminal) -> bool:
+    turn = terminal.oldest_waiting()
+    return turn is not None and turn.not_before is not None
 
 
 def _pipe(terminal: Terminal) -> None:
@@ -135,7 +139,8 @@ def _pipe(terminal: Terminal) -> None:
 
     def read() -> None:
         try:
-            for line in sys.stdin.buffer:
+            # A reader of its own: Python ends with an abort where a thread is still in sys.stdin's.
+            for line in open(sys.stdin.fileno(), "rb", closefd=False):  # noqa: SIM115 - not ours to close
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 if text.strip():
                     terminal.submit(text)
@@ -146,11 +151,15 @@ def _pipe(terminal: Terminal) -> None:
             terminal.wake()
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
+    is_told = False
     while True:
         is_last_look = ended.is_set()
         terminal.look()
         if is_last_look and not terminal.is_waiting:
             break
+        if not is_told and _is_postponed(terminal):
+            output.note(f"A message is {_POSTPONED}.")
+            is_told = True
         terminal.pause()
     if failures:
         raise failures[0]

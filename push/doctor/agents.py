@@ -166,7 +166,7 @@ def check_version(settings: Settings, name: str, program: str, path: str | None)
         return failed("agent", "agent_version", message, cli.install)
     found = _VERSION.search(said.output)
     if said.code is None or said.code < 0 or said.code >= _CANNOT_BE_EXECUTED:
-        words = _last_line(said.output) or f"exit code {said.code}"
+        words = os.strerror(said.errno) if said.errno else _last_line(said.output) or f"exit code {said.code}"
         is_node_missing = said.code == _NO_SUCH_COMMAND and "node" in said.output
         message = f"{shown} does not start: {words}"
         return failed("agent", "agent_version", message, _node(path) if is_node_missing else cli.install)

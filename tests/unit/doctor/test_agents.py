@@ -95,6 +95,12 @@ def test_a_version_that_does_not_come_is_not_waited_for(bench: Bench, monkeypatc
     assert (found.code, found.hint) == ("agent_version", "npm install -g @anthropic-ai/claude-code")
 
 
+def test_what_the_machine_says_about_a_program_that_does_not_start_is_said(bench: Bench) -> None:
+    bench.install("claude", "#!/nowhere/sh\n")
+    [found] = agents.look(bench.settings('agent = "claude"'))
+    assert found.message.endswith("does not start: No such file or directory")
+
+
 def test_no_secret_of_ours_reaches_a_program_that_says_its_version(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
