@@ -57,14 +57,21 @@ class Reloading:
         try:
             settings = self._scrubbed(self._reread())
             self._refuse_moves(settings)
-            fresh = Generation(gear_of(settings, self.work.gear.db), self._seats)
-            try:
-                fresh.introduce()  # the old ones work on meanwhile
-            except BaseException:
-                fresh.discard()
-                raise
+            return self._introduced(gear_of(settings, self.work.gear.db))
         except Exception as exc:  # noqa: BLE001 - whatever it is, what runs goes on
             return self._keep(exc)
+
+    def _introduced(self, gear: Gear) -> Generation:
+        """The parts of a gear, which the services know; the old ones work on meanwhile."""
+        fresh = None
+        try:
+            fresh = Generation(gear, self._seats)
+            fresh.introduce()
+        except BaseException:
+            if fresh is not None:
+                fresh.discard()
+            gear.stop.close()
+            raise
         return fresh
 
     def exchange(self, fresh: Generation) -> PushError | None:

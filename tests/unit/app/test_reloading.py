@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from push import telemetry
+from push.app import reloading
+from push.app.gear import gear_of as gear_of_settings
 from push.app.gear import open_gear
 from push.app.generation import Generation, Parts, Seats
 from push.app.reloading import Reloading
 from push.config import load
+from push.config.settings import Settings
 from push.errors import ConfigError, PushError
+from push.ledger.database import Database
 from push.tasks import roles
 from push.tasks.roles import Reading
+from push.tasks.stop import StopFlag
 from push.tasks.turns import Gear
 
 _FILE = 'channel = "local"\nagent = "command"\ncommand = ["cat"]\nturns_workers = {workers}\n'
@@ -109,6 +114,35 @@ def test_what_cannot_begin_gives_way_to_the_old_settings(running: Running, monke
     assert "sk-two-two" in work.gear.settings.secret_values(), "it may still turn up somewhere"
     assert running.reading.refused == "unexpected RuntimeError"
     assert running.reading.ended == running.reading.begun == 2
+
+
+@pytest.mark.parametrize("step", ["__init__", "introduce"])
+def test_parts_that_are_not_used_leave_no_descriptor(
+    running: Running, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """A configuration that stays wrong is read anew for months."""
+    made: list[StopFlag] = []
+    closed: list[StopFlag] = []
+
+    def refuse(_self: object, *_given: object) -> None:
+        raise ConfigError("no", why="because", hint="push init")
+
+    def gear_of(settings: Settings, db: Database) -> Gear:
+        gear = gear_of_settings(settings, db)
+        made.append(gear.stop)
+        return gear
+
+    monkeypatch.setattr(reloading, "gear_of", gear_of)
+    monkeypatch.setattr(Generation, step, refuse)
+    close = StopFlag.close
+
+    def note(flag: StopFlag) -> None:
+        closed.append(flag)
+        close(flag)
+
+    monkeypatch.setattr(StopFlag, "close", note)
+    assert isinstance(running.reloading.prepare(), PushError)
+    assert closed == made != []
 
 
 @pytest.mark.parametrize(
