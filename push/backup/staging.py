@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import Self
 
@@ -38,7 +39,7 @@ class Staging:
                 raise TemporaryError(
                     f"cannot make {self.path}: {exc.strerror}",
                     why="what is made there moves to its place when it is whole",
-                    hint=f"ls -ld {self.path.parent}",
+                    hint=f"ls -ld {quote(str(self.path.parent))}",
                     code="staging",
                 ) from exc
             try:
@@ -56,7 +57,9 @@ class Staging:
         raise self._busy("other processes of Push work there")
 
     def _busy(self, why: str) -> ConflictError:
-        return ConflictError(f"{self.path} is taken", why=why, hint=f"ls -ld {self.path}", code="staging_taken")
+        return ConflictError(
+            f"{self.path} is taken", why=why, hint=f"ls -ld {quote(str(self.path))}", code="staging_taken"
+        )
 
     def clear(self) -> None:
         """Remove what is in it."""
@@ -80,14 +83,14 @@ class Staging:
 
 
 def require_room(folder: Path, size: int) -> None:
-    """Raise TemporaryError where the disk of `folder` does not take `size` more bytes."""
+    """Raise TemporaryError where the disk of `folder`, which is gone afterwards, does not take `size` more bytes."""
     found = os.statvfs(folder)
     free = found.f_bavail * found.f_frsize
     if free < size + _ROOM:
         raise TemporaryError(
-            f"there is no room in {folder}: {size:,} bytes are needed, {free:,} are free",
+            f"there is no room in {folder.parent}: {size:,} bytes are needed, {free:,} are free",
             why="a disk that is full would stop the gateway",
-            hint=f"df -h {folder}",
+            hint=f"df -h {quote(str(folder.parent))}",
             code="disk_full",
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,15 +159,17 @@ def prepare(chosen: Chosen, config: Path) -> Prepared:
     made = [] if is_owners else scaffold.scaffold_default(chosen.root)
     if os.path.lexists(chosen.root / ".git") or (is_owners and _is_inside_repository(chosen.root)):
         return Prepared(made, "")
+    why = "git does not answer"
     match _git("init", "--quiet", str(chosen.root)):
         case Completed(code=0):
             return Prepared(made, "")
         case Completed() as failed:
-            return Prepared(made, failed.complaint)
+            why = failed.complaint
         case programs.Missing():
-            return Prepared(made, "git is not installed")
-        case programs.TimedOut():
-            return Prepared(made, "git does not answer")
+            why = "git is not installed"
+    if _repository_trouble(chosen.root):  # half a repository would pass for one from now on
+        shutil.rmtree(chosen.root / ".git", ignore_errors=True)
+    return Prepared(made, why)
 
 
 def _repository_trouble(root: Path) -> str:

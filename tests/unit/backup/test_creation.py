@@ -159,6 +159,7 @@ def test_a_full_disk_is_said_before_anything_is_written(
     with pytest.raises(TemporaryError, match="no room") as failure:
         create(tmp_path / "backup.tar")
     assert failure.value.exit_code == 5
+    assert failure.value.hint == f"df -h {tmp_path}"  # which is still there, unlike where it was made
     assert list(tmp_path.iterdir()) == []
     assert place.push_db.exists()
 

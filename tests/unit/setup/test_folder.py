@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from push import assistant
+from push import assistant, programs
 from push.assistant import scaffold
 from push.config.findings import InvalidConfig
 from push.errors import ConflictError
+from push.programs import Completed
 from push.setup import folder
 from push.setup.folder import Chosen
 
@@ -260,3 +261,18 @@ def test_without_git_it_is_said(config: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("PATH", str(tmp_path))
     assert made(tmp_path / "mine", config).unversioned == "git is not installed"
     assert scaffold.survey(tmp_path / "mine").is_complete
+
+
+def test_half_a_repository_is_not_left(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "mine"
+
+    def full(argv: Sequence[str], **_: object) -> Completed:
+        if "init" in argv:
+            (root / ".git/hooks").mkdir(parents=True)
+        return Completed(128, "", "fatal: No space left on device")
+
+    monkeypatch.setattr(programs, "run", full)
+    assert made(root, config).unversioned == "fatal: No space left on device"
+    monkeypatch.undo()
+    assert made(root, config).unversioned == ""
+    assert git("-C", str(root), "rev-parse", "--show-toplevel") == str(root)
