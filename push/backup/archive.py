@@ -236,6 +236,6 @@ class _Reader:
         try:
             return self._stream.read(size)
         except EOFError:
-            return b""
+            raise _Broken("archive_truncated", "the file", "it ends before what was packed does") from None
         except (zlib.error, gzip.BadGzipFile):
             raise _Broken("archive_damaged", "the file", "gzip cannot read it on") from None

@@ -23,7 +23,7 @@ def three(gated: Site) -> Site:
 def test_a_running_one_ends_without_a_reply_and_the_next_goes_on(three: Site) -> None:
     process = three.cancel(1)
     assert process.wait() == 0
-    assert process.out == "Turn 1 is being stopped.\n"
+    assert process.out in {"Turn 1 is being stopped.\n", "Turn 1 is cancelled.\n"}  # it may have ended by then
     three.gate.touch()
     three.until_states("cancelled", "answered", "answered")
     assert three.entries() == ["one", "two", "three"]

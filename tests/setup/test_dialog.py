@@ -56,7 +56,7 @@ def test_from_nothing_to_an_answer(place: Desk) -> None:
     screen.until("0 failed")
     screen.until("Next: push run")
     screen.until("Then write to @")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
 
     text = place.config.read_text()
     assert text.startswith("# mine\n\n")
@@ -78,7 +78,7 @@ def test_what_waited_for_the_bot_is_read_by_the_gateway(place: Desk) -> None:
     _connect(place, screen)
     _send(place, ANN, f"/start {screen.code()}")
     screen.answer("Is that you?", "yes")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     gateway = place.open("run")
     answers = place.telegram.wait_for(lambda: got if len(got := place.telegram.sent(ANN)) >= 2 else [])
     assert {"here I am"} < {sent.text for sent in answers}
@@ -99,12 +99,12 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_goes_on(place: Desk) -> None:
     screen.until("(as it is)")
     _send(place, ANN, f"/start {screen.code()}")
     screen.answer("Is that you?", "y")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     assert _TOKEN not in screen.text
     assert place.config.read_text() == text
     screen = place.open("init")
     screen.until(f"Who may write: Person {ANN} ({ANN})")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     assert place.config.read_text() == text
 
 
@@ -125,7 +125,7 @@ def test_c60_a_whole_message_of_botfather_is_not_taken(place: Desk) -> None:
     screen.until("holds more than the token")
     screen.answer(_TOKEN, "")
     screen.until("Left out: Telegram. Later: push init")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     assert WRONG[10:] not in place.everything() + place.config.read_text()
 
 
@@ -134,7 +134,7 @@ def test_three_wrong_tokens_leave_the_terminal(place: Desk) -> None:
     for _ in range(3):
         screen.answer(_TOKEN, WRONG)
     screen.until("Left out: Telegram")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     assert 'channel = "local"' in place.config.read_text()
 
 
@@ -154,7 +154,7 @@ def test_a_configured_token_that_is_refused_is_replaced(place: Desk) -> None:
     _connect(place, screen)
     _send(place, ANN, f"/start {screen.code()}")
     screen.answer("Is that you?", "y")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     text = place.config.read_text()
     assert 'channels = ["telegram"] # all\n' in text
     assert f'bot_token = "{place.telegram.token}"' in text
@@ -182,6 +182,6 @@ def test_c62_only_the_owners_own_message_counts(place: Desk) -> None:
     say(ANN, start, **{"from": steering})
     screen.until(f"An[31mn B, number {ANN}, has sent it.")
     screen.answer("Is that you?", "y")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     assert "\x1b[31mn" not in screen.text
     assert place.telegram.sent() == []

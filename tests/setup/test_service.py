@@ -29,7 +29,7 @@ def test_the_service_is_offered_and_answers(place: Desk, supervised: UserManager
     screen.answer("Run it as a service (systemd), from now on? [Y/n]", "")
     screen.until("The service push runs")
     screen.until("The gateway runs.\nWrite to @push_bot in Telegram.")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text
     assert place.telegram.wait_for(lambda: place.telegram.sent(ANN)), "the code's own message is answered"
 
     again = place.open("init")
@@ -46,4 +46,4 @@ def test_declined_is_said_with_the_command(place: Desk, supervised: UserManager)
     screen.answer("Run it as a service (systemd), from now on? [Y/n]", "n")
     screen.until("Left out: the service. Later: push service install")
     screen.until("Next: push run")
-    assert screen.end() == 0
+    assert screen.end() == 0, screen.text

@@ -66,6 +66,11 @@ class Patient:
         return Diagnosis(code, items)
 
 
+@pytest.fixture(autouse=True)
+def _no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+
 @pytest.fixture
 def patient(home: Path, capsys: pytest.CaptureFixture[str]) -> Patient:
     return Patient(home, capsys)
