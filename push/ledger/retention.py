@@ -115,8 +115,8 @@ def wants_compacting(db: Database) -> bool:
 
     SQLite overwrites what is erased, but not every copy that it made of a row when it moved it to another page.
     """
-    instants: dict[str, int] = dict(db.rows("SELECT name, at FROM milestone WHERE name IN ('erased', 'compacted')"))
-    return "erased" in instants and instants["erased"] >= instants.get("compacted", 0)
+    erased = db.one("SELECT at FROM milestone WHERE name = 'erased'")
+    return erased is not None and int(erased[0]) >= compacted_at(db)
 
 
 def compact(db: Database) -> None:
@@ -129,6 +129,6 @@ def compact(db: Database) -> None:
 
 
 def compacted_at(db: Database) -> int:
-    """When the file was last written anew; 0 where it never was."""
+    """When the file was last written anew; 0 where it never was, or the clock was ahead then: nobody knows when."""
     row = db.one("SELECT at FROM milestone WHERE name = 'compacted'")
-    return int(row[0]) if row else 0
+    return int(row[0]) if row and row[0] <= clock.now_ms() else 0

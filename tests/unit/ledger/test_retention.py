@@ -271,3 +271,15 @@ def test_the_file_is_to_be_written_anew_after_erasing_only(db: Database) -> None
         assert retention.compacted_at(db) == clock.now_ms()
     assert db.empty_wal()
     assert db.path.stat().st_size == db.used_bytes < before / 3
+
+
+def test_a_clock_that_was_ahead_lets_no_erased_text_stay_in_the_file(db: Database) -> None:
+    with freeze_time("2036-01-01"):
+        retention.compact(db)
+    with freeze_time(OLD):
+        told(db, text=SECRET)
+    with freeze_time(NOW):
+        assert not retention.wants_compacting(db)
+        erase(db)
+        assert retention.wants_compacting(db)
+        assert clock.now_ms() > retention.compacted_at(db)
