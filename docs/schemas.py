@@ -21,9 +21,13 @@ TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {"type": "integer", "minimum": 1}
-SECONDS: Schema = {"type": "number"}
-AMOUNT: Schema = {"type": "number", "minimum": 0}
-INSTANT: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"}
+SECONDS: Schema = {"type": "number", "description": "seconds"}
+AMOUNT: Schema = {"type": "number", "minimum": 0, "description": "US dollars"}
+INSTANT: Schema = {
+    "type": "string",
+    "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$",
+    "description": "ISO 8601, in UTC",
+}
 ANYTHING: Schema = {}
 
 

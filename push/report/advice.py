@@ -24,8 +24,8 @@ _FAILED_TURN = {
     "state_corrupt": "push doctor --fix",
 }
 _POSTPONED_TURN = {
-    **dict.fromkeys(("os_error_28", "disk_full"), "push doctor --fix"),
-    **dict.fromkeys(("os_error_30", "os_error_13", "home_not_writable", "ledger_not_writable"), _SETUP),
+    **dict.fromkeys(("enospc", "edquot", "disk_full"), "push doctor --fix"),
+    **dict.fromkeys(("erofs", "eacces", "eperm", "home_not_writable", "ledger_not_writable"), _SETUP),
     "unkillable": "end the processes of its run by hand; it goes on by itself",
 }
 _MIGRATED = "chat_migrated:"

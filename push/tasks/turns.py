@@ -6,6 +6,7 @@ Owns the order of steps and which crash leads where; does not own what each step
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ class TurnWorker:
             return self._fail_unstarted(turn, exc)
         except OSError as exc:
             log.warning("turn %d: %s", turn.id, exc.strerror)
-            return self._postpone(turn, f"os_error_{exc.errno}")
+            return self._postpone(turn, errno.errorcode.get(exc.errno or 0, "os_error").lower())
         except Exception:  # a defect of ours holds up one conversation, and is seen in `push retries list`
             log.exception("turn %d: unexpected", turn.id)
             return self._postpone(turn, "unexpected")

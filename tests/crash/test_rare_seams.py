@@ -56,7 +56,7 @@ def test_killed_when_a_full_disk_had_postponed_it(place: Site) -> None:
     gateway = place.serve(seams="turn.spooled=raise:ENOSPC;turn.postponed_committed=kill")
     assert gateway.wait() == -signal.SIGKILL
     assert place.states() == ["queued", "queued"]
-    assert _reason(place) == "os_error_28"
+    assert _reason(place) == "enospc"
     place.make_due()
     place.serve()
     place.until_states("answered", "answered")

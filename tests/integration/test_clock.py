@@ -65,7 +65,7 @@ def test_it_was_wrong_when_the_turn_was_postponed(place: Site) -> None:
     gateway = _Shifted(place, seams="turn.spooled=raise:ENOSPC")
     gateway.turn(400 * _DAY)
     place.commit(("ann", "one"))
-    place.until(lambda: place.turns()[0].reason == "os_error_28", "a postponed turn")
+    place.until(lambda: place.turns()[0].reason == "enospc", "a postponed turn")
     gateway.process.kill()
     place.serve()
     place.until_states("answered")

@@ -90,7 +90,7 @@ def test_a_postponed_turn_is_listed_and_tried_at_once_when_a_person_wants(place:
     place.commit(("ann", "one"))
     place.until(lambda: told(place, "retries", "list")["items"], "a postponed turn")
     [item] = told(place, "retries", "list")["items"]
-    assert (item["id"], item["state"], item["reason"]) == ("t1", "queued", "os_error_28")
+    assert (item["id"], item["state"], item["reason"]) == ("t1", "queued", "enospc")
     assert item["hint"] == "push doctor --fix"
     assert item["next_attempt_at"] is not None
     assert told(place, "retries", "now", "t1") == {

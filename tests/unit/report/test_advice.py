@@ -30,7 +30,7 @@ def test_every_failure_has_a_next_step(code: str) -> None:
         (row("turn", "failed", "no_agent"), "push doctor"),
         (row("turn", "failed", "state_corrupt"), "push doctor --fix"),
         (row("turn", "waiting", "in_use"), "push retries now t7"),
-        (row("turn", "queued", "os_error_28"), "push doctor --fix"),
+        (row("turn", "queued", "enospc"), "push doctor --fix"),
         (row("delivery", "waiting", "offline"), "push chat --user ann"),
         (sent("waiting", "connection_refused"), "push retries now d7"),
         (row("delivery", "unknown", "sender_died"), "push retries now d7"),
