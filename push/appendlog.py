@@ -172,12 +172,11 @@ def _newest(path: Path, instant: Instant) -> int:
 
 
 def _lines(path: Path, offset: int) -> Iterator[str]:
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            yield from file.read(_LOOK_BYTES).decode(errors="replace").split("\n")
-    except (FileNotFoundError, IsADirectoryError):
+    if not path.is_file():  # opening a pipe of that name would never end
         return
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        file.seek(offset)
+        yield from file.read(_LOOK_BYTES).decode(errors="replace").split("\n")
 
 
 def _numbered(path: Path, number: int) -> Path:

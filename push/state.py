@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -178,6 +179,8 @@ class StateFile:
 
     def _load(self) -> _Raw:
         try:
+            if not stat.S_ISREG(self.path.stat().st_mode):  # a pipe of that name would never end
+                raise self._corrupt("it is not a regular file")
             data = self.path.read_bytes()
         except FileNotFoundError:
             return _with_defaults({})
@@ -230,13 +233,15 @@ class StateFile:
         seam("state.replaced")
 
     def _keep_copy(self) -> Path | None:
+        kept = self.path.with_name(f"{self.path.name}.broken-{clock.now():%Y%m%dT%H%M%S.%fZ}")
         try:
+            if not stat.S_ISREG(self.path.stat().st_mode):
+                return self.path.rename(kept)  # nothing in it is to be lost, and a folder stands in the way
             data = self.path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as exc:
             raise _io_error("read", self.path, exc) from exc
-        kept = self.path.with_name(f"{self.path.name}.broken-{clock.now():%Y%m%dT%H%M%S.%fZ}")
         try:
             _write_synced(kept, data, os.O_EXCL)
         except OSError as exc:

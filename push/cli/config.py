@@ -11,6 +11,7 @@ import click
 
 from push.cli import output
 from push.cli.options import config_file, config_option, json_option, settings, settings_or_default, wants_json
+from push.errors import ConfigError
 
 
 @click.group()
@@ -66,7 +67,12 @@ def show(ctx: click.Context) -> None:
 @click.pass_context
 def validate(ctx: click.Context) -> None:
     """Check the configuration. Exits with 3 and every finding where it is not right."""
-    current = settings(ctx)
+    try:
+        current = settings(ctx)
+    except ConfigError as exc:
+        if exc.hint.startswith("push config validate"):  # that is what was just done
+            exc.hint = "push config schema --markdown"
+        raise
     if wants_json(ctx):
         output.emit_json({"path": str(current.path), "valid": True})
     else:

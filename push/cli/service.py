@@ -77,7 +77,7 @@ def install(ctx: click.Context, name: str, *, show: bool, linger: bool, hardened
         return
     _refuse_another(there, wanted)
     _refuse_unready(found, supervisor, wanted)
-    _refuse_foreground(found, supervisor.state(name))
+    _refuse_running(found, supervisor, name)
     if linger:
         supervisor.survive_logout()
     supervisor.install(wanted)
@@ -142,13 +142,16 @@ def _refuse_unready(found: Settings, supervisor: Supervisor, wanted: Service) ->
     )
 
 
-def _refuse_foreground(found: Settings, state: State) -> None:
+def _refuse_running(found: Settings, supervisor: Supervisor, name: str) -> None:
+    from push.supervisors.registry import DEFAULT_NAME
+
     holder = _poller(found)
-    if holder is not None and holder.pid != state.pid:
+    if holder is not None and holder.pid != supervisor.state(name).pid:
+        is_service = holder.pid == supervisor.state(DEFAULT_NAME).pid
         raise ConflictError(
             f"`{holder.command}` runs in this home already (process {holder.pid})",
-            why="the service would find the role poll taken, and end",
-            hint=f"kill {holder.pid}",
+            why=f"the service would find {DEFAULT_NAME if is_service else 'it'} reading the same messages, and end",
+            hint="push service uninstall" if is_service else f"kill {holder.pid}",
             code="role_taken",
         )
 

@@ -33,6 +33,7 @@ def verify(ctx: click.Context) -> int:
     if damages:
         count = len(damages) + sum(proof.omitted.values())
         output.note(f"{count} damage{'s' if count > 1 else ''}. What each means: docs/reference/verify.md")
+        output.note("Push repairs none of them by guessing. To go back to a copy: push backup restore --help")
         return 1
     turns = "1 turn" if proof.turns == 1 else f"{proof.turns} turns"
     deliveries = "1 delivery" if proof.deliveries == 1 else f"{proof.deliveries} deliveries"

@@ -17,11 +17,13 @@ from push.doctor.findings import Finding, failed, fine, repairable
 from push.paths import DIR_MODE, FILE_MODE
 
 _CHECK = "permissions"
+_FILES = frozenset({"push_db", "queue_db", "state", "audit"})
 _SECRET_KEYS = frozenset({"telegram.bot_token", "voice.openai_api_key", "sentry.dsn"})
 
 
 def look(settings: Settings) -> Iterator[Finding]:
     """What exists of the home, and a configuration with secrets in it."""
+    yield from _misplaced(settings)
     wrong, foreign = [], []
     for path in _private(settings):
         status = path.stat()
@@ -39,6 +41,19 @@ def look(settings: Settings) -> Iterator[Finding]:
         yield repairable(failed(_CHECK, "not_private", message), partial(_make_private, wrong))
     elif not foreign:
         yield fine(_CHECK, f"{settings.home.root}: nobody else may look into it")
+
+
+def _misplaced(settings: Settings) -> Iterator[Finding]:
+    """What stands where a file, or a folder, of Push's belongs. An audit log may be a device, or a pipe."""
+    for field in fields(settings.home):
+        path: Path = getattr(settings.home, field.name)
+        is_file = field.name in _FILES
+        is_pipe = path.is_fifo() and field.name != "audit"
+        if path.exists() and (path.is_dir() or is_pipe if is_file else not path.is_dir()):
+            wanted = "a file" if is_file else "a folder"
+            message = f"{path} is none, where {wanted} of Push's belongs"
+            away = " ".join(shlex.quote(str(name)) for name in (path, f"{path}.old"))
+            yield failed(_CHECK, "misplaced", message, f"mv {away}")
 
 
 def _of_another(root: Path, foreign: list[Path]) -> Finding:

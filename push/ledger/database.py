@@ -184,7 +184,7 @@ class Database:
             raise TemporaryError(
                 f"{self.path} has lost its schema's version",
                 why="it is damaged",
-                hint="push verify",
+                hint="push backup restore --help",
                 code="ledger_damaged",
             )
         with self.write():
@@ -230,6 +230,6 @@ _TROUBLE = {
     ),
     "full": ("the disk is full", "push doctor --fix", "disk_full"),
     "closed": ("it cannot be opened for writing", "chmod 600 {path}; chmod 700 {folder}", "ledger_not_writable"),
-    "damaged": ("it is not a SQLite database, or is damaged", "push verify", "ledger_damaged"),
+    "damaged": ("it is not a SQLite database, or is damaged", "push backup restore --help", "ledger_damaged"),
     "failing": ("the disk reports an error, or is full", "df -h {folder}", "disk_failing"),
 }

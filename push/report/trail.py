@@ -69,9 +69,9 @@ class Trail:
             return
         yield from self._read_on()  # what was written between the look and the rotation
         for path in self._newer_files():
-            self._file.close()
-            if (file := _open(path)) is None:
+            if (file := _open(path)) is None:  # renamed, and not made anew yet: the next look finds it
                 break
+            self._file.close()
             self._file, self._rest = file, b""
             yield from self._read_on()
 

@@ -259,6 +259,17 @@ def test_rebuild_replaces_a_damaged_file_and_keeps_a_copy(file: StateFile) -> No
     assert content(file)["sessions"]["local:bob"]["used_on"] == "2026-03-01"
 
 
+def test_what_is_no_file_hangs_nobody_and_is_moved_away(file: StateFile) -> None:
+    os.mkfifo(file.path)
+    with pytest.raises(StateCorrupt) as caught:
+        file.read()
+    assert caught.value.why == "it is not a regular file"
+    kept = file.rebuild({}, {})
+    assert kept is not None
+    assert kept.is_fifo()
+    assert file.read().cursors == {}
+
+
 def test_rebuild_without_a_file_keeps_no_copy(file: StateFile) -> None:
     assert file.rebuild({}, {}) is None
     assert file.read().cursors == {}

@@ -100,7 +100,7 @@ def test_validate_names_everything(file: Path, capsys: pytest.CaptureFixture[str
     said = answer(capsys, "validate", code=3).splitlines()
     assert said[0] == f"error: {file}:6: telegram.allow_user_id is not a setting"
     assert said[1].startswith("why: did you mean telegram.allow_user_ids?")
-    assert said[2].startswith("next: push config validate --config ")
+    assert said[2] == "next: push config schema --markdown"
     assert said[3].startswith(f"also: {file}:14: routes, item 1, x is not a setting")
     error = json.loads(answer(capsys, "validate", "--json", code=3))["error"]
     assert error["code"] == "invalid_config"

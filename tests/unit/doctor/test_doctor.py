@@ -96,6 +96,15 @@ def test_without_any_configuration_the_embedded_default_is_healthy(
     assert "12 checks, 0 failed" in capsys.readouterr().out
 
 
+def test_what_stands_in_the_way_of_a_file_or_a_folder_is_named(patient: Patient) -> None:
+    (patient.home / "audit.jsonl").mkdir(0o700)
+    (patient.home / "spool").touch(0o600)
+    found = [item for item in patient.run().items["permissions"] if item["code"] == "misplaced"]
+    assert [item["hint"] for item in found] == [
+        f"mv {patient.home / name} {patient.home / name}.old" for name in ("audit.jsonl", "spool")
+    ]
+
+
 def test_for_a_person_each_failure_has_the_next_command(patient: Patient, capsys: pytest.CaptureFixture[str]) -> None:
     patient.home.chmod(0o755)
     assert main(["doctor"]) == 1
@@ -335,10 +344,10 @@ def test_a_damaged_state_beside_a_damaged_ledger_is_left_alone(patient: Patient)
     assert (patient.home / "state.json").read_bytes() == b"rubbish"
 
 
-def test_a_state_that_cannot_be_read_does_not_send_in_circles(patient: Patient) -> None:
+def test_a_folder_in_the_place_of_the_state_is_moved_away(patient: Patient) -> None:
     (patient.home / "state.json").mkdir(mode=0o700)
-    item = patient.run("--fix").one("state")
-    assert (item["status"], item["hint"]) == ("failed", f"ls -ld {patient.home / 'state.json'}")
+    assert patient.run("--fix").one("state")["status"] == "fixed"
+    assert patient.run().one("state")["status"] == "ok"
 
 
 # -- agents ----------------------------------------------------------------------------------------------------------

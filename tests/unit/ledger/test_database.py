@@ -192,7 +192,7 @@ def test_an_empty_file_becomes_a_ledger(path: Path) -> None:
 def test_what_is_no_database_is_said_to_be_none(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     found = refusal(path)
-    assert (found.code, found.hint) == ("ledger_damaged", "push verify")
+    assert (found.code, found.hint) == ("ledger_damaged", "push backup restore --help")
     assert path.read_bytes() == content
 
 

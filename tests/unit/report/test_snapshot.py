@@ -224,7 +224,7 @@ def test_a_ledger_that_cannot_be_read_now_is_said(place: Home) -> None:
     assert taken.backlog is None
     assert taken.trouble is not None
     assert taken.trouble.exit_code == 5
-    assert [note.command for note in taken.attention] == ["push verify"]
+    assert [note.command for note in taken.attention] == ["push backup restore --help"]
 
 
 @pytest.mark.parametrize(("spoil", "kind", "code"), [(newer, DependencyError, 4), (foreign, ConfigError, 3)])

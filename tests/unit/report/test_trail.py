@@ -74,6 +74,18 @@ def test_what_is_written_later_is_followed_over_several_rotations(path: Path, au
     trail.close()
 
 
+def test_a_look_between_the_two_steps_of_a_rotation_is_no_end(path: Path, audit: Audit) -> None:
+    write(audit, 1, 2)
+    trail = Trail(path)
+    trail.newest(9)
+    audit.close()
+    path.rename(path.with_name(f"{path.name}.1"))
+    assert numbers(trail.more()) == numbers(trail.more()) == []
+    write(audit, 3, 3)
+    assert numbers(trail.more()) == [3]
+    trail.close()
+
+
 def test_a_file_that_was_removed_or_emptied_is_no_end(path: Path, audit: Audit) -> None:
     write(audit, 1, 2)
     trail = Trail(path)
