@@ -381,9 +381,11 @@ def _check_agent(settings: Settings) -> None:
         return
     present = wishes.agents_present()
     on_path = f"on PATH: {', '.join(present)}" if present else "none of claude, codex and pi is on PATH"
+    is_own = settings.agent == "command"  # a program of the owner's own, which nothing replaces unasked
+    instead = present[0] if present else None if is_own else "command"
     raise DependencyError(
         f"the agent {settings.agent} is not installed: {program} is not found",
-        why=f"{on_path}; the demonstration (command) always is",
-        hint=f"push init --agent {present[0] if present else 'command'}",
+        why=on_path if is_own else f"{on_path}; the demonstration (command) always is",
+        hint=f"push init --agent {instead}" if instead else "push config show",
         code="agent_missing",
     )

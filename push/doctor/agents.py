@@ -149,7 +149,7 @@ def _instead(settings: Settings, name: str) -> str:
     others = [other for other in _present() if other != name]
     if name == settings.agent and others:
         return f"push init --agent {others[0]}"
-    return CLIS[name].install if name in CLIS else "push init"
+    return CLIS[name].install if name in CLIS else "push config show"  # a program of the owner's own
 
 
 def check_version(settings: Settings, name: str, program: str, path: str | None) -> Finding:

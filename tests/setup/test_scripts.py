@@ -103,6 +103,12 @@ def test_an_agent_that_is_missing_names_one_that_is_there(place: Desk) -> None:
     assert 'agent = "codex"' in place.config.read_text()
 
 
+def test_a_missing_program_of_the_owners_own_does_not_name_itself(place: Desk) -> None:
+    place.config.write_text('channel = "local"\nagent = "command"\ncommand = ["catx"]\n')
+    done = place.run("init", "--agent", "command")
+    assert (done.returncode, _hint(done.stderr)) == (4, ["config", "show"])
+
+
 def test_a_service_where_there_is_no_supervisor(place: Desk) -> None:
     done = place.run("init", "--service", DBUS_SESSION_BUS_ADDRESS="", XDG_RUNTIME_DIR="")
     assert done.returncode == 4

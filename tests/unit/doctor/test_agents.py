@@ -110,6 +110,11 @@ def test_no_secret_of_ours_reaches_a_program_that_says_its_version(
     assert (bench.folder / "claude.said").read_text() == "9.9.9 none\n"
 
 
+def test_a_program_of_the_owners_own_that_is_missing_is_nothing_that_init_repairs(bench: Bench) -> None:
+    [found] = agents.look(bench.settings('agent = "command"', 'command = ["catx"]'))
+    assert (found.code, found.hint) == ("agent_missing", "push config show")
+
+
 def test_another_agent_is_named_only_for_the_one_of_every_conversation(bench: Bench) -> None:
     bench.install("codex", "#!/bin/sh\necho 99.0.0\n")
     settings = bench.settings('agent = "claude"', '[[routes]]\nthread = "x"\nagent = "pi"')
