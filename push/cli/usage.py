@@ -54,7 +54,7 @@ def _fields(share: Share) -> dict[str, Any]:
         "turns": used.messages,
         "input_tokens": used.input_tokens,
         "output_tokens": used.output_tokens,
-        "cost_usd": used.cost_usd,
+        "cost_usd": None if used.cost_usd is None else round(used.cost_usd, 6),
         "priced_turns": share.priced,
     }
 

@@ -76,7 +76,7 @@ def _of_home(settings: Settings, also: Sequence[Callable[[Settings], Iterable[Fi
         Check("ledger", partial(ledger.file, home), _READING_SECONDS, ledger.too_large(home)),
         Check("wal", partial(ledger.wal, home)),
         Check("state", partial(ledger.state, home)),
-        Check("processes", partial(processes.look, home)),
+        Check("processes", partial(processes.look, settings)),
         Check("work", partial(ledger.work, settings)),
         Check("agent", partial(agents.look, settings)),
         *(Check("agent", partial(look, settings), _ASKING_SECONDS) for look in also),

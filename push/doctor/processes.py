@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from push import clock
-from push.doctor.findings import Finding, failed, fine
+from push.config.settings import Settings
+from push.doctor.findings import Finding, failed, fine, warning
 from push.locks import is_held
-from push.paths import Home
+from push.providers import local
 from push.supervisors.registry import DEFAULT_NAME
 from push.tasks import roles
 from push.tasks.roles import Holder
@@ -21,8 +22,9 @@ _BEATING = ("sweep", "turns")  # they beat every 30 s
 _SILENT_MS = 100_000
 
 
-def look(home: Home) -> Iterator[Finding]:
+def look(settings: Settings) -> Iterator[Finding]:
     """Those that live, by their locks."""
+    home = settings.home
     living = roles.living(home.run)
     now = clock.now_ms()
     silent = {holder.pid: holder for holder in living if _silence(holder, now)}
@@ -31,8 +33,12 @@ def look(home: Home) -> Iterator[Finding]:
     if not silent:
         who = ", ".join(dict.fromkeys(f"{holder.command} ({holder.pid})" for holder in living)) or "none runs"
         stale = sum(not is_held(path) for path in home.run.glob("*.role"))
-        left = f"; {stale} ended, whose files mean nothing any more" if stale else ""
-        yield fine(_CHECK, who + left)
+        left = f"; {stale} ended, and what they left is harmless" if stale else ""
+        read = [channel for channel in settings.channels if channel != local.CHANNEL]
+        if read and not any(holder.role == "poll" for holder in living):
+            yield warning(_CHECK, "no_gateway", f"{who}, so that nobody reads {', '.join(read)}{left}", "push run")
+        else:
+            yield fine(_CHECK, who + left)
 
 
 def _silence(holder: Holder, now: int) -> str:

@@ -47,6 +47,19 @@ def test_a_stopped_process_goes_on_by_the_printed_command(
     assert patient.examine(after=found["hint"]).of("process_stopped") == []
 
 
+def test_a_channel_that_nobody_reads_is_named(patient: Patient) -> None:
+    assert patient.examine().of("no_gateway") == []
+    patient.configure(
+        "[telegram]",
+        f'bot_token = "123456789:{"A" * 35}"',
+        'base_url = "http://127.0.0.1:1"',
+        channel="telegram",
+    )
+    found = patient.examine().one("no_gateway")
+    assert (found["status"], found["hint"]) == ("warning", "push run")
+    assert "nobody reads telegram" in found["message"]
+
+
 def test_a_loop_that_hangs_is_named_with_its_process(
     running: subprocess.Popen[str], patient: Patient, home: Path
 ) -> None:
@@ -67,7 +80,7 @@ def test_c16_a_stale_pid_that_is_another_program_s_is_no_finding_and_is_left_alo
         role.chmod(0o600)
     diagnosis = patient.examine("--fix")
     [item] = [item for item in diagnosis.items if item["check"] == "processes"]
-    assert (item["status"], item["message"]) == ("ok", "none runs; 2 ended, whose files mean nothing any more")
+    assert (item["status"], item["message"]) == ("ok", "none runs; 2 ended, and what they left is harmless")
     assert stranger.poll() is None
     stranger.communicate(b"\n")
     assert stranger.returncode == 0
