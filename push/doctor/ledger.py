@@ -42,7 +42,6 @@ _NEXT = {
     "ledger_damaged": "push verify",
     "disk_failing": "push verify",
     "foreign_database": "push config show",
-    "schema_newer": "push --version",
 }
 
 
@@ -77,7 +76,7 @@ def _unusable(home: Home, exc: PushError) -> Finding:
     if exc.code == "ledger_locked" and (held_by := open_files.holders(home.push_db)):
         finding = of_error("ledger", exc, f"ps -fp {','.join(str(one.pid) for one in held_by)}")
         return failed("ledger", exc.code, f"{finding.message}: {open_files.named(held_by)}", finding.hint)
-    hint = _NEXT.get(exc.code, "push doctor")
+    hint = _NEXT.get(exc.code, exc.hint)
     return of_error("ledger", exc, FIX if exc.code == "disk_failing" and _is_full(home) else hint)
 
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -379,3 +380,12 @@ def test_a_missing_soul_fails(patient: Patient) -> None:
     assert item["status"] == "failed"
     assert str(patient.soul) in item["message"]
     assert item["hint"]
+
+
+def test_a_ledger_of_a_newer_push_is_met_with_the_newer_push(patient: Patient) -> None:
+    (patient.home / "push.db").touch(0o600)
+    with closing(sqlite3.connect(patient.home / "push.db")) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    item = patient.run().one("ledger")
+    assert item["code"] == "schema_newer"
+    assert item["hint"].startswith("git -C ")
