@@ -35,7 +35,7 @@ def test_everything_by_options_and_again_without_a_change(place: Desk) -> None:
     assert b'channel = "telegram"' in text
     assert (place.folder / "mine/.git").is_dir()
     again = place.run(*words)
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == 0, again.stdout + again.stderr
     assert place.config.read_bytes() == text
     assert place.telegram.token.partition(":")[2] not in done.stdout + done.stderr + place.everything()
     assert not place.telegram.requests("getUpdates")

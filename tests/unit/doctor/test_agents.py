@@ -92,7 +92,8 @@ def test_a_version_that_does_not_come_is_not_waited_for(bench: Bench, monkeypatc
     monkeypatch.setattr(agents, "_VERSION_SECONDS", 0.2)
     bench.install("claude", "#!/bin/sh\nexec sleep 60\n")
     [found] = agents.look(bench.settings('agent = "claude"'))
-    assert (found.code, found.hint) == ("agent_version", "npm install -g @anthropic-ai/claude-code")
+    assert (found.code, found.status) == ("agent_version", "warning")
+    assert found.hint.endswith("/claude --version")
 
 
 def test_what_the_machine_says_about_a_program_that_does_not_start_is_said(bench: Bench) -> None:
