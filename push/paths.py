@@ -105,6 +105,15 @@ def open_private(path: Path, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
 
 
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder be on disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 #: What opening says of a name that somebody made unreadable for good; anything else may be over in a moment.
 _SPOILED = frozenset({errno.EACCES, errno.ELOOP, errno.ENOTDIR})
 

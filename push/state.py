@@ -28,7 +28,7 @@ from push import clock
 from push.errors import ConfigError, TemporaryError
 from push.locks import FileLock
 from push.model.values import Session
-from push.paths import FILE_MODE, make_private, open_private
+from push.paths import FILE_MODE, make_private, open_private, sync_folder
 from push.seams import seam
 
 IDLE_DAYS = 90
@@ -225,7 +225,7 @@ class StateFile:
             _write_synced(self._fresh_path, data, os.O_TRUNC)
             seam("state.before_replace")
             self._fresh_path.replace(self.path)
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         except OSError as exc:
             with suppress(OSError):
                 self._fresh_path.unlink()
@@ -270,14 +270,6 @@ def _write_synced(path: Path, data: bytes, flag: int) -> None:
         file.write(data)
         file.flush()
         os.fsync(fd)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 # -- its content -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from push.model.values import Exited
-from push.paths import DIR_MODE, make_private, open_plain, open_private
+from push.paths import DIR_MODE, make_private, open_plain, open_private, sync_folder
 
 #: Bytes that the disk must have free before a run: the usual cap of an agent's output.
 FREE_BYTES = 64 * 1024 * 1024
@@ -114,7 +114,7 @@ def prepare(root: Path, run_id: str, *, prompt: bytes, instructions: str, free_b
     for ending in ASKED:
         _write(spool.dir / ending, ending.encode())
     for folder in (spool.dir, root):
-        _sync(folder)
+        sync_folder(folder)
     return spool
 
 
@@ -139,7 +139,7 @@ def write_result(spool: Spool, result: Exited) -> None:
     finally:
         os.close(fd)
     temporary.rename(spool.result)
-    _sync(spool.dir)
+    sync_folder(spool.dir)
 
 
 def read_result(spool: Spool) -> Exited | None:
@@ -166,11 +166,3 @@ def read_result(spool: Spool) -> Exited | None:
 def _write(path: Path, data: bytes) -> None:
     with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(data)
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -12,7 +12,7 @@ from pathlib import Path
 from push import __version__, clock, programs
 from push.backup import archive, configuration
 from push.backup.manifest import FILES, Manifest, Member, is_address
-from push.backup.staging import Staging, require_room, sync_folder
+from push.backup.staging import Staging, require_room
 from push.config import source
 from push.config.settings import Settings
 from push.errors import ConflictError
@@ -20,7 +20,7 @@ from push.ledger import copying
 from push.ledger.copying import Copied
 from push.ledger.database import Database
 from push.ledger.schema import VERSION
-from push.paths import Home, open_private
+from push.paths import Home, open_private, sync_folder
 from push.seams import seam
 from push.state import StateFile
 

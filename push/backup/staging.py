@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from push.errors import ConflictError, TemporaryError
-from push.paths import DIR_MODE, make_private
+from push.paths import DIR_MODE, make_private, sync_folder
 
 _TRIES = 10
 _ROOM = 32 * 1024 * 1024  # bytes that are left to others
@@ -93,15 +93,6 @@ def require_room(folder: Path, size: int) -> None:
             hint=f"df -h {quote(str(folder.parent))}",
             code="disk_full",
         )
-
-
-def sync_folder(folder: Path) -> None:
-    """Let the names in a folder be on disk."""
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def sync_files(folder: Path) -> None:

@@ -23,7 +23,7 @@ from push.config.findings import InvalidConfig
 from push.config.load import settings_of
 from push.config.settings import Settings
 from push.errors import ConflictError, TemporaryError
-from push.paths import FILE_MODE, make_private, open_private, way_in
+from push.paths import FILE_MODE, make_private, open_private, sync_folder, way_in
 
 _HEAD = "# The settings of Push. `push config show` lists every key with its value.\n\n"
 
@@ -80,7 +80,7 @@ class Draft:
                     code="config_changed",
                 )
             new.replace(path)
-            _sync(path.parent)
+            sync_folder(path.parent)
         finally:
             with suppress(OSError):
                 new.unlink(missing_ok=True)
@@ -204,11 +204,3 @@ def _is_whole(lines: list[str]) -> bool:
     except tomllib.TOMLDecodeError:
         return False
     return True
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
